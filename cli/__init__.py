@@ -1,0 +1,1 @@
+"""The command line, `tokenmill`: each command imports its room only when it is called."""

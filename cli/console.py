@@ -1,0 +1,52 @@
+"""What all commands share: JSON on stdout, people's text on stderr, errors and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from models.contract.errors import TokenmillError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXIT_CODES_HELP = (
+    "Exit codes: 0 done · 1 unexpected error · 2 wrong argument, configuration or request · 3 corpus or "
+    "text file · 4 checkpoint or package · 5 not blessed · 6 server · 130 interrupted."
+)
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON value on stdout, nothing else."
+)
+
+
+def stderr_console() -> Console:
+    """A rich console on stderr: progress and tables never mix with stdout's data."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def quiet_tensorflow() -> None:
+    """Keep TensorFlow's start-up chatter off the terminal; call before importing it."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def fail(error: TokenmillError) -> int:
+    """Print an error for people on stderr and return its exit code."""
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(str(error), err=True)
+    return error.codes.exit

@@ -1,0 +1,66 @@
+"""Entry point of `tokenmill`: a command group that imports a command only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from cli.console import EXIT_CODES_HELP, fail
+from models.contract.errors import TokenmillError
+
+COMMANDS = {
+    "doctor": "cli.doctor_command",
+    "import": "cli.import_command",
+    "run": "cli.run_command",
+    "runs": "cli.runs_command",
+    "export": "cli.export_command",
+    "evaluate": "cli.evaluate_command",
+    "tokenize": "cli.tokenize_command",
+    "generate": "cli.generate_command",
+    "serve": "cli.serve_command",
+}
+"""Command name → module; the module's `command` is a click command."""
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands are modules imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table above: the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module, if there is one."""
+        module = COMMANDS.get(cmd_name)
+        return importlib.import_module(module).command if module else None
+
+
+@click.group(cls=LazyGroup, epilog=EXIT_CODES_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tokenmill")
+def cli() -> None:
+    """Tokenmill: from a text corpus and a checkpoint to tokens streaming to users."""
+
+
+def main() -> None:
+    """Run the command line; turn every TokenmillError into one message and its exit code."""
+    try:
+        cli(standalone_mode=False)
+    except TokenmillError as error:
+        sys.exit(fail(error))
+    except click.exceptions.Abort:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""TFX components of the training plane."""

@@ -1,0 +1,1 @@
+"""Metrics, statistics of live traffic and reports."""

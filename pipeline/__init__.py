@@ -1,0 +1,1 @@
+"""Pipelines, their configuration and their runs."""

@@ -1,0 +1,1 @@
+"""Gateway, engine and runners: tokens from model packages to users."""

@@ -1,0 +1,1 @@
+"""The pure engine: scheduling, KV block accounting, detokenization. Imports the contract only."""

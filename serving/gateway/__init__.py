@@ -1,0 +1,1 @@
+"""The HTTP gateway: an OpenAI-compatible API over the engine."""

@@ -1,0 +1,1 @@
+"""Model runners: what executes a SchedulerOutput on a loaded package."""
