@@ -85,7 +85,8 @@ def find_python() -> Path:
             return Path(done.stdout.strip()) / "bin" / "python3.11"
     raise BootstrapError(
         "Python 3.11 was not found (TFX 1.21 has no wheels for other versions).\n"
-        "Remedy: `uv python install 3.11`, `pyenv install 3.11`, or your system's packages python3.11 and python3.11-venv."
+        "Remedy: `uv python install 3.11`, `pyenv install 3.11`, or your system's packages "
+        "python3.11 and python3.11-venv."
     )
 
 
@@ -138,7 +139,8 @@ def fetch_newer_runtime(target: Path) -> Path:
     """Unpack a newer C library under `target`; returns the folder that holds `libc.so.6`."""
     if platform.machine() != "x86_64":
         raise BootstrapError(
-            f"glibc is older than 2.39 and this remedy is for x86_64, not {platform.machine()}. {CONTAINER_HINT}"
+            f"glibc is older than 2.39, and this remedy is for x86_64, not {platform.machine()}. "
+            f"{CONTAINER_HINT}"
         )
     if not (shutil.which("apt-get") and shutil.which("dpkg")):
         raise BootstrapError(

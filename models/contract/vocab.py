@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from models.contract.errors import PackageError
@@ -46,6 +47,6 @@ def read_vocab(path: Path) -> list[bytes]:
     if len(raw) < start:
         raise broken
     offsets = struct.unpack_from(f"<{count + 1}I", raw, 8)
-    if len(raw) != start + offsets[-1] or any(a > b for a, b in zip(offsets, offsets[1:], strict=False)):
+    if len(raw) != start + offsets[-1] or any(a > b for a, b in pairwise(offsets)):
         raise broken
-    return [raw[start + a : start + b] for a, b in zip(offsets, offsets[1:], strict=False)]
+    return [raw[start + a : start + b] for a, b in pairwise(offsets)]

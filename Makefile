@@ -1,0 +1,45 @@
+# Every target that needs the environment installs it first; nothing else is asked of a newcomer.
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+TOKENMILL := .venv/bin/tokenmill
+PYTEST := $(PYTHON) -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo demo-full quick test test-cases test-parity lint format doctor clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
+
+install: ## Install into .venv (every other target does this first)
+	@python3 scripts/bootstrap.py
+
+quick: install ## Stream tokens from the pretrained model, not fine-tuned (about a minute)
+	@$(TOKENMILL) quick
+
+demo: install ## Fine-tune, evaluate, bless, push and stream: the whole mill in about 15 minutes
+	@$(TOKENMILL) run --config configs/demo.yaml
+
+demo-full: install ## The same with more training
+	@$(TOKENMILL) run --config configs/demo-full.yaml
+
+test: install lint ## Lint, types, import rules and all tests (under 20 minutes on 2 cores)
+	@$(PYTEST) -m "not cases"
+
+test-cases: install ## Every case with a known answer
+	@$(PYTEST) -m cases
+
+test-parity: ## Recompute the reference values with PyTorch and compare
+	@python3 scripts/bootstrap.py --extras dev parity
+	@$(PYTHON) scripts/make_goldens.py --check
+
+lint: install ## Style, types and the rooms' import rules
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
+
+format: install ## Format the code
+	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+
+doctor: install ## Versions, machine and what is missing
+	@$(TOKENMILL) doctor
+
+clean: ## Remove what runs made (.tokenmill), keep the environment
+	rm -rf .tokenmill

