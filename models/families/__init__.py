@@ -1,0 +1,1 @@
+"""Model families: what a checkpoint's config and weight names mean, per architecture."""
