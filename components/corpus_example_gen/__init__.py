@@ -1,0 +1,1 @@
+"""Corpus ExampleGen: folders of text files to splits of examples."""

@@ -1,0 +1,1 @@
+"""Trainer: fine-tunes a checkpoint on transformed examples."""

@@ -1,0 +1,79 @@
+"""TrainingConfig: how the Trainer fine-tunes a checkpoint."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class TrainingConfig(BaseModel):
+    """Fine-tuning of all weights in float32 with AdamW, linear warm-up and a cosine to the end."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tokens: int = Field(
+        70_000,
+        ge=1,
+        description="Training tokens in all, rounded up to whole steps. A corpus smaller than that is read "
+        "again in another order.",
+    )
+    sequence_length: int = Field(
+        512,
+        ge=2,
+        description="Tokens per row; documents are packed into rows, never attending to each other.",
+    )
+    batch_size: int = Field(2, ge=1, description="Rows per forward and backward pass; decides the memory.")
+    gradient_accumulation_steps: int = Field(
+        1, ge=1, description="Passes whose gradients are averaged into one step of the optimiser."
+    )
+    learning_rate: float = Field(1e-4, gt=0, le=1, description="Peak learning rate.")
+    warmup_fraction: float = Field(
+        0.1, ge=0, lt=1, description="Share of the steps in which the learning rate rises to its peak."
+    )
+    final_learning_rate_fraction: float = Field(
+        0.1, ge=0, le=1, description="The cosine ends at this share of the peak."
+    )
+    weight_decay: float = Field(
+        0.01, ge=0, lt=1, description="Decoupled decay of matrices; norms and biases are left alone."
+    )
+    beta_1: float = Field(0.9, ge=0, lt=1, description="Decay of AdamW's first moment.")
+    beta_2: float = Field(0.95, ge=0, lt=1, description="Decay of AdamW's second moment.")
+    epsilon: float = Field(1e-8, gt=0, description="Added to AdamW's denominator.")
+    clip_norm: float = Field(1.0, gt=0, description="Gradients are scaled down to this global norm.")
+    seed: int = Field(0, description="Decides the order of the documents; the same seed, the same run.")
+    document_end: str | None = Field(
+        None,
+        description="Special token put after each document. By default `<|endoftext|>` if the tokenizer has "
+        "it, else its end-of-sequence token.",
+    )
+    save_every_steps: int = Field(
+        25,
+        ge=1,
+        description="Steps between two saved states; an interrupted run goes on from the last. A state takes "
+        "three times the weights' space on disk; two are kept.",
+    )
+    jit_compile: bool = Field(False, description="Compile the training step with XLA.")
+
+    @model_validator(mode="after")
+    def _one_step_after_warmup(self) -> TrainingConfig:
+        if self.warmup_steps >= self.steps and self.steps > 1:
+            raise ValueError(
+                f"warmup_fraction {self.warmup_fraction} leaves none of {self.steps} steps after it"
+            )
+        return self
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Tokens that one step of the optimiser sees, padding included."""
+        return self.sequence_length * self.batch_size * self.gradient_accumulation_steps
+
+    @property
+    def steps(self) -> int:
+        """Steps of the optimiser."""
+        return math.ceil(self.tokens / self.tokens_per_step)
+
+    @property
+    def warmup_steps(self) -> int:
+        """Steps in which the learning rate rises."""
+        return int(self.warmup_fraction * self.steps)
