@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class TrainingConfig(BaseModel):
@@ -21,7 +21,7 @@ class TrainingConfig(BaseModel):
     sequence_length: int = Field(
         512,
         ge=2,
-        description="Tokens per row; documents are packed into rows, never attending to each other.",
+        description="Tokens per row; documents packed into a row never attend to each other.",
     )
     batch_size: int = Field(2, ge=1, description="Rows per forward and backward pass; decides the memory.")
     gradient_accumulation_steps: int = Field(
@@ -54,14 +54,6 @@ class TrainingConfig(BaseModel):
         "three times the weights' space on disk; two are kept.",
     )
     jit_compile: bool = Field(False, description="Compile the training step with XLA.")
-
-    @model_validator(mode="after")
-    def _one_step_after_warmup(self) -> TrainingConfig:
-        if self.warmup_steps >= self.steps and self.steps > 1:
-            raise ValueError(
-                f"warmup_fraction {self.warmup_fraction} leaves none of {self.steps} steps after it"
-            )
-        return self
 
     @property
     def tokens_per_step(self) -> int:
