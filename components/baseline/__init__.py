@@ -1,0 +1,1 @@
+"""Baseline lookup: what a new model must not be worse than."""

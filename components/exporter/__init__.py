@@ -1,0 +1,1 @@
+"""Exporter: the Trainer's checkpoint becomes a model package."""

@@ -1,0 +1,1 @@
+"""PerplexityEvaluator: candidate against baseline on held-out text, and the blessing that follows."""

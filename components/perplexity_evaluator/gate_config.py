@@ -1,0 +1,24 @@
+"""GateConfig: what a model must reach to be blessed."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class GateConfig(BaseModel):
+    """Limits on the candidate's perplexity; both must hold."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_ratio: float = Field(
+        default=1.00,
+        gt=0,
+        allow_inf_nan=False,
+        description="Most the candidate's perplexity may be, as a multiple of the baseline's.",
+    )
+    max_fraction: float = Field(
+        default=0.1,
+        gt=0,
+        le=1,
+        description="Most the candidate's perplexity may be, as a fraction of the vocabulary's size.",
+    )
