@@ -168,8 +168,9 @@ class DecoderConfig:
             **{theirs: getattr(self, ours) for ours, theirs in _SIZES.items()},
             "hidden_act": "silu",
             "rms_norm_eps": self.norm_eps,
+            # transformers 4 reads the first, transformers 5 the second.
             "rope_theta": self.rope_theta,
-            "rope_scaling": None,
+            "rope_parameters": {"rope_type": "default", "rope_theta": self.rope_theta},
             "attention_bias": False,
             "attention_dropout": 0.0,
             "mlp_bias": False,
