@@ -14,7 +14,9 @@ class EvaluationConfig(BaseModel):
 
     context: int = Field(default=512, ge=2, description="Tokens per window.")
     stride: int | None = Field(
-        default=None, ge=1, description="Tokens from one window's start to the next; half the context if unset."
+        default=None,
+        ge=1,
+        description="Tokens from one window's start to the next; half the context if unset.",
     )
     num_tokens: int = Field(
         default=20_480,

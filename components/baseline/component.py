@@ -1,0 +1,64 @@
+"""Baseline lookup as a TFX component."""
+
+# No `from __future__ import annotations` here: TFX reads the annotations as objects.
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
+from tfx.dsl.component.experimental.decorators import component
+from tfx.types.standard_artifacts import Model
+
+from components.baseline.lookup import find_baseline
+from components.baseline.pushed_models import pushed_hashes
+from components.model_paths import serving_directory
+from models.contract.manifest import Manifest
+
+_log = logging.getLogger("tokenmill")
+
+
+@component
+def baseline_component(
+    package: InputArtifact[Model],
+    baseline: OutputArtifact[Model],
+    push_base: Parameter[str],
+    pretrained: Parameter[str],
+    metadata: Parameter[str],
+    run_id: Parameter[str],
+) -> None:
+    """Find what the candidate is compared with and store it as `baseline.json`.
+
+    Args:
+        package: the candidate; decides which tokenizer a baseline must have.
+        baseline: Model artifact that points to the baseline instead of holding a copy.
+        push_base: folder of the model's pushed versions.
+        pretrained: checkpoint directory the run started from.
+        metadata: SQLite database of ML Metadata, "" for none.
+        run_id: the run; being new each time, it keeps an answer of an earlier run from being reused.
+    """
+    fingerprint = Manifest.load(serving_directory(package.uri)).tokenizer.fingerprint
+    found = find_baseline(
+        Path(push_base),
+        Path(pretrained),
+        tokenizer_fingerprint=fingerprint,
+        recorded=pushed_hashes(Path(metadata)) if metadata else {},
+    )
+    found.write(Path(baseline.uri))
+    baseline.set_string_custom_property("baseline_path", found.path)
+    baseline.set_string_custom_property("baseline_kind", found.kind)
+    baseline.set_string_custom_property("baseline_run_id", found.run_id)
+    _log.info("run %s: %s", run_id, found.reason)
+
+
+def baseline_lookup(
+    *, package: Any, push_base: Path, pretrained: Path, metadata: Path | None, run_id: str
+) -> Any:
+    """The BaselineLookup node; output channel `baseline`. Never answered from cache."""
+    return baseline_component(
+        package=package,
+        push_base=str(push_base),
+        pretrained=str(pretrained),
+        metadata=str(metadata) if metadata else "",
+        run_id=run_id,
+    ).with_id("BaselineLookup")

@@ -1,0 +1,84 @@
+"""Finding the baseline: the newest blessed package of the push directory, else the pretrained checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+
+from components.baseline.baseline import Baseline
+from models.contract.errors import CheckpointError, PackageError
+from models.contract.manifest import Manifest
+from models.contract.package import versions
+
+_CHUNK = 1 << 20
+_FINGERPRINTED = ("*.safetensors", "config.json", "tokenizer*.json", "vocab.json", "merges.txt")
+
+_log = logging.getLogger("tokenmill")
+
+
+def find_baseline(
+    push_base: Path, pretrained: Path, *, tokenizer_fingerprint: str, recorded: dict[str, str]
+) -> Baseline:
+    """The model a new candidate must not be worse than.
+
+    Versions are tried from the newest down. One counts if its manifest says that an evaluation
+    blessed it, its ids mean what the candidate's mean (same tokenizer), and its content hash is the
+    one recorded when it was pushed, where ML Metadata has a record.
+
+    Args:
+        push_base: `<push directory>/<model>`; may not exist yet.
+        pretrained: checkpoint directory the run starts from.
+        tokenizer_fingerprint: of the candidate's tokenizer.
+        recorded: content hashes by version directory (`pushed_hashes`).
+
+    Raises:
+        CheckpointError: there is no such package and no pretrained checkpoint either.
+    """
+    for version in reversed(versions(push_base)):
+        path = push_base / str(version)
+        problem, manifest = _examine(path, tokenizer_fingerprint, recorded)
+        if manifest is not None and problem is None:
+            reason = f"Version {version} is the newest blessed package in {push_base}."
+            return Baseline("package", str(path), manifest.content_hash, reason, version, manifest.run_id)
+        _log.info("version %s is no baseline: %s", path, problem)
+    reason = f"No blessed package in {push_base} yet, so the pretrained model is the baseline."
+    return Baseline("checkpoint", str(pretrained), checkpoint_fingerprint(pretrained), reason)
+
+
+def _examine(
+    path: Path, tokenizer_fingerprint: str, recorded: dict[str, str]
+) -> tuple[str | None, Manifest | None]:
+    try:
+        manifest = Manifest.load(path)
+    except PackageError as error:
+        return str(error), None
+    if manifest.evaluation.get("blessed") is not True:
+        return "no evaluation blessed it", manifest
+    if manifest.tokenizer.fingerprint != tokenizer_fingerprint:
+        return "it has another tokenizer, perplexities per token cannot be compared", manifest
+    if recorded.get(str(path.resolve()), manifest.content_hash) != manifest.content_hash:
+        return "its content hash is not the one that was pushed", manifest
+    return None, manifest
+
+
+def checkpoint_fingerprint(directory: Path) -> str:
+    """Sha256 over a checkpoint's weights, config and tokenizer files, with their names.
+
+    Raises:
+        CheckpointError: the directory holds no weights.
+    """
+    files = sorted({path for pattern in _FINGERPRINTED for path in directory.glob(pattern)})
+    if not any(path.suffix == ".safetensors" for path in files):
+        raise CheckpointError(
+            f"checkpoint {directory} holds no .safetensors file.",
+            field=str(directory),
+            remedy="Make one with `tokenmill import gguf FILE --out DIR` or `tokenmill import hf SOURCE --out DIR`.",
+        )
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0")
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    return digest.hexdigest()

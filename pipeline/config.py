@@ -1,0 +1,156 @@
+"""RunConfig: everything one run of the pipeline needs, composed of the components' own configs."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from components.corpus_example_gen.corpus_config import CorpusConfig
+from components.exporter.export_config import ExportConfig
+from components.perplexity_evaluator.evaluation_config import EvaluationConfig
+from components.perplexity_evaluator.gate_config import GateConfig
+from components.pusher.push_config import PushConfig
+from components.serving_validator.validation_config import ValidationConfig
+from components.trainer.training_config import TrainingConfig
+from models.contract.errors import ConfigError
+from pipeline.completion_config import CompletionConfig
+from pipeline.model_config import ModelConfig
+
+_UNION_TAGS = ("wheel", "gguf", "hf")
+"""Kinds of `model.source`; pydantic puts them into a fault's location, a file has no such key."""
+
+
+class RunConfig(BaseModel):
+    """One run: corpus, model, training, export, evaluation, gate, validation and push.
+
+    Relative paths are relative to the current directory.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(
+        default="tokenmill",
+        pattern=r"^[a-z0-9][a-z0-9-]{0,62}$",
+        description="Name of the pipeline; runs of one name share their cached components.",
+    )
+    workdir: Path = Field(
+        default=Path(".tokenmill"), description="Folder for artifacts, metadata and the runs' logs."
+    )
+    model: ModelConfig = Field(description="The pretrained model and the name of the result.")
+    corpus: CorpusConfig = Field(description="The text to fine-tune on.")
+    training: TrainingConfig = Field(default_factory=TrainingConfig, description="How to fine-tune.")
+    export: ExportConfig = Field(default_factory=ExportConfig, description="Sizes of the model package.")
+    evaluation: EvaluationConfig = Field(
+        default_factory=EvaluationConfig, description="How perplexity is measured."
+    )
+    gate: GateConfig = Field(default_factory=GateConfig, description="What a model must reach.")
+    validation: ValidationConfig = Field(
+        default_factory=ValidationConfig, description="How serving is tried out."
+    )
+    push: PushConfig = Field(default_factory=PushConfig, description="Where blessed packages go.")
+    completion: CompletionConfig = Field(
+        default_factory=CompletionConfig, description="What the pushed package is asked at the end."
+    )
+
+    @property
+    def push_base(self) -> Path:
+        """Folder of this model's pushed versions, absolute."""
+        return (self.push.directory / self.model.name).resolve()
+
+    @property
+    def metadata_path(self) -> Path:
+        """The SQLite database of ML Metadata, absolute."""
+        return (self.workdir / "metadata.sqlite").resolve()
+
+    @property
+    def pipeline_root(self) -> Path:
+        """Folder of the artifacts, absolute."""
+        return (self.workdir / "artifacts" / self.name).resolve()
+
+    @property
+    def runs_directory(self) -> Path:
+        """Folder with one folder per run, absolute."""
+        return (self.workdir / "runs").resolve()
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a YAML file.
+
+        Raises:
+            ConfigError: it is missing, not YAML, or does not fit; every fault is named with its key,
+                the value received and, for an unknown key, the nearest known one.
+        """
+        try:
+            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigError(
+                f"configuration {path} cannot be read: {reason}.",
+                field=str(path),
+                remedy="Name an existing file, e.g. `--config configs/demo.yaml`.",
+            ) from error
+        except yaml.YAMLError as error:
+            raise ConfigError(f"configuration {path} is not YAML: {error}.", field=str(path)) from error
+        return cls.from_raw(raw, source=str(path))
+
+    @classmethod
+    def from_raw(cls, raw: Any, *, source: str = "configuration") -> Self:
+        """Validate parsed YAML; `source` names it in messages.
+
+        Raises:
+            ConfigError: see `load`.
+        """
+        if not isinstance(raw, dict):
+            raise ConfigError(
+                f"{source} holds {type(raw).__name__}, not a mapping of keys to values.",
+                field=source,
+                remedy="Start from the commented tokenmill.yaml.",
+            )
+        try:
+            return cls.model_validate(raw)
+        except ValidationError as error:
+            raise ConfigError(f"{source}: {_describe(error, cls)}", field=source) from error
+
+    def to_yaml(self) -> str:
+        """The config as YAML, every default written out."""
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def _describe(error: ValidationError, root: type[BaseModel]) -> str:
+    return " ".join(_describe_one(dict(fault), root) for fault in error.errors())
+
+
+def _describe_one(fault: dict[str, Any], root: type[BaseModel]) -> str:
+    location = fault["loc"]
+    key = ".".join(str(part) for part in location if part not in _UNION_TAGS) or "the whole"
+    if fault["type"] == "extra_forbidden":
+        known = _known_keys(root, location[:-1])
+        near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
+        hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(known)}."
+        return f"`{key}` is an unknown key; {hint}"
+    if fault["type"] == "missing":
+        return f"`{key}` is missing."
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        return f"`{key}`: {message.rstrip('.')}."
+    return f"`{key}` is {fault['input']!r}: {message[0].lower()}{message[1:].rstrip('.')}."
+
+
+def _known_keys(root: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Keys of the model at `location`; list positions and union tags on the way are looked through."""
+    models: list[Any] = [root]
+    for part in location:
+        fields = [m.model_fields[part].annotation for m in models if part in m.model_fields]
+        if fields:
+            models = [model for annotation in fields for model in _models_in(annotation)]
+    return sorted({key for model in models for key in model.model_fields})
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for arg in getattr(annotation, "__args__", ()) for model in _models_in(arg)]
