@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from models.checkpoint import tensor_shapes, write_checkpoint, write_json
+from models.checkpoint_files import tensor_shapes, write_checkpoint, write_json
 from models.decoder_config import DecoderConfig
 
 END_OF_TEXT = "<|endoftext|>"
