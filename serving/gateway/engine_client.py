@@ -1,0 +1,27 @@
+"""EngineClient: the part of `AsyncLLMEngine` that the gateway calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Protocol
+
+from models.contract.sampling_params import SamplingParams
+from serving.engine.request_output import RequestOutput
+
+
+class EngineClient(Protocol):
+    """Turns token ids into outputs, and text into ids."""
+
+    def generate(
+        self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams
+    ) -> AsyncGenerator[RequestOutput, None]:
+        """Outputs of one request; closing the generator aborts it and frees its blocks.
+
+        Raises:
+            InvalidRequestError: the request cannot be served as it is.
+            OverloadedError: too much is waiting.
+            EngineError: a step failed.
+        """
+
+    async def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each text, with the tokenizer's own special ids."""

@@ -1,0 +1,97 @@
+"""Gateway: what the endpoints share."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from models.contract.errors import ModelNotFoundError, UnavailableError
+from monitoring.metrics_registry import MetricsRegistry
+from monitoring.prometheus_observer import PrometheusObserver
+from serving.gateway.admission import Admission
+from serving.gateway.engine_client import EngineClient
+from serving.gateway.engine_progress import EngineProgress
+from serving.gateway.gateway_config import GatewayConfig
+from serving.gateway.http_metrics import HttpMetrics
+from serving.gateway.lifecycle_state import LifecycleState
+from serving.gateway.served_model import ServedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A started engine, its model, and whether it gets on."""
+
+    engine: EngineClient
+    model: ServedModel
+    progress: EngineProgress
+
+
+class Gateway:
+    """State, limits and the backend; endpoints ask it, the server process drives it.
+
+    Args:
+        config: limits and times.
+        registry: where metrics live.
+    """
+
+    def __init__(self, config: GatewayConfig | None = None, registry: MetricsRegistry | None = None) -> None:
+        self.config = config or GatewayConfig()
+        self.registry = registry or MetricsRegistry()
+        self.metrics = HttpMetrics(self.registry)
+        self.admission = Admission(self.config.max_in_flight)
+        self.state = LifecycleState.STARTING
+        self._backend: Backend | None = None
+
+    def open(self, engine: EngineClient, model: ServedModel, observer: PrometheusObserver) -> None:
+        """Serve `model` from a started engine; `observer` is the one the engine reports to."""
+        progress = EngineProgress(self.config.stall_timeout, lambda: observer.last_step_at)
+        self._backend = Backend(engine, model, progress)
+        self.state = LifecycleState.READY
+
+    async def drain(self) -> None:
+        """Refuse new requests; return once those in flight have ended."""
+        self.state = LifecycleState.DRAINING
+        await self.admission.idle()
+
+    @property
+    def models(self) -> list[ServedModel]:
+        """The models that are served."""
+        return [self._backend.model] if self._backend else []
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the engine stopped making steps while someone waits."""
+        return self._backend is not None and self._backend.progress.stalled
+
+    def backend(self, name: str | None) -> Backend:
+        """The backend that serves a model; None is the only one.
+
+        Raises:
+            UnavailableError: the server is starting or draining.
+            ModelNotFoundError: no such model.
+        """
+        if self.state is not LifecycleState.READY or self._backend is None:
+            remedy = {
+                LifecycleState.STARTING: "Wait until `/readyz` answers 200.",
+                LifecycleState.DRAINING: "Send the request to another server.",
+            }.get(self.state)
+            raise UnavailableError(f"The server is {self.state.value}.", remedy=remedy)
+        if name is not None:
+            self.model(name)
+        return self._backend
+
+    def model(self, name: str) -> ServedModel:
+        """A served model by its name.
+
+        Raises:
+            ModelNotFoundError: no such model; the message names those there are.
+        """
+        by_name = {model.name: model for model in self.models}
+        if name in by_name:
+            return by_name[name]
+        close = difflib.get_close_matches(name, by_name, n=1)
+        guess = f"Did you mean `{close[0]}`? " if close else ""
+        served = ", ".join(f"`{known}`" for known in by_name) or "none yet"
+        raise ModelNotFoundError(
+            f"model {name!r} is not served here.", field="model", remedy=f"{guess}Served: {served}."
+        )

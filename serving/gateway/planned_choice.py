@@ -1,0 +1,60 @@
+"""PlannedChoice: one answer of a request, ready for the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from models.contract.sampling_params import SamplingParams
+from serving.engine.request_validator import RequestValidator
+from serving.gateway.completion_request import CompletionRequest
+from serving.gateway.gateway import Backend
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChoice:
+    """One answer.
+
+    Args:
+        index: its place in the response: prompt number times `n` plus answer number.
+        prompt_ids: the prompt's ids.
+        echo: text that precedes the answer, the prompt's if the request asks to echo it.
+        params: how to generate it.
+    """
+
+    index: int
+    prompt_ids: tuple[int, ...]
+    echo: str
+    params: SamplingParams
+
+
+async def plan_choices(request: CompletionRequest, backend: Backend) -> list[PlannedChoice]:
+    """All answers of a request in the order of their index.
+
+    Raises:
+        InvalidRequestError: a prompt is empty or holds ids that the vocabulary lacks.
+        ContextLengthError: a prompt and `max_tokens` do not fit into the context.
+    """
+    rows = await _prompt_ids(request, backend)
+    validator = RequestValidator(backend.model.config)
+    choices = []
+    for prompt, ids in zip(request.prompt, rows, strict=True):
+        cap = "max_tokens" not in request.model_fields_set
+        max_tokens = validator.max_tokens(ids, request.sampling_params(0), cap=cap)
+        text = prompt if isinstance(prompt, str) else backend.model.text(ids)
+        for answer in range(request.n):
+            params = replace(request.sampling_params(answer), max_tokens=max_tokens)
+            choices.append(PlannedChoice(len(choices), ids, text if request.echo else "", params))
+    return choices
+
+
+async def _prompt_ids(request: CompletionRequest, backend: Backend) -> list[tuple[int, ...]]:
+    texts = [prompt for prompt in request.prompt if isinstance(prompt, str)]
+    if not texts:
+        return [prompt for prompt in request.prompt if not isinstance(prompt, str)]
+    waiter = object()
+    backend.progress.begin(waiter)
+    try:
+        rows = await backend.engine.tokenize(texts)
+    finally:
+        backend.progress.end(waiter)
+    return [tuple(row) for row in rows]

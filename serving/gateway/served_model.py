@@ -1,0 +1,61 @@
+"""ServedModel: what the gateway knows of the model behind its engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from models.contract.manifest import VOCAB_PATH, Manifest
+from models.contract.vocab import read_vocab
+from serving.engine.engine_config import EngineConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """One served model.
+
+    Args:
+        name: what requests call it.
+        config: sizes and limits of its engine.
+        vocab: bytes of each id.
+        created: Unix seconds.
+        fingerprint: changes when answers to the same seed may change.
+    """
+
+    name: str
+    config: EngineConfig
+    vocab: list[bytes]
+    created: int = 0
+    fingerprint: str = ""
+
+    @classmethod
+    def from_package(cls, package: Path, manifest: Manifest, config: EngineConfig) -> Self:
+        """Describe a loaded package and the limits it is served with.
+
+        Raises:
+            PackageError: its vocabulary table cannot be read.
+        """
+        created = datetime.fromisoformat(manifest.created).timestamp() if manifest.created else 0
+        return cls(
+            name=manifest.model,
+            config=config,
+            vocab=read_vocab(package / VOCAB_PATH),
+            created=int(created),
+            fingerprint=f"fp_{manifest.content_hash[:12]}",
+        )
+
+    def text(self, ids: tuple[int, ...]) -> str:
+        """The text of ids, U+FFFD where their bytes are not UTF-8."""
+        return b"".join(self.vocab[i] for i in ids).decode("utf-8", "replace")
+
+    def card(self) -> dict[str, Any]:
+        """The model as `/v1/models` lists it."""
+        return {
+            "id": self.name,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "tokenmill",
+            "max_model_len": self.config.max_length,
+        }
