@@ -1,0 +1,177 @@
+"""Export: from a checkpoint directory to a model package."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from models.checkpoint import load_checkpoint
+from models.contract.errors import CheckpointError, ConfigError
+from models.contract.manifest import MANIFEST_PATH, VOCAB_PATH, WARMUP_PATH, Manifest, TokenizerInfo
+from models.contract.signatures import SIGNATURES
+from models.contract.vocab import write_vocab
+from models.decoder import Decoder
+from models.export_options import ExportOptions
+from models.package import content_hash
+from models.paged_cache import PagedCache
+from models.signatures.generate_signatures import GenerateSignatures
+from models.signatures.paged_signatures import PagedSignatures
+from models.signatures.score_signatures import LOGIT_FLOATS, ScoreSignatures
+from models.signatures.tensor_specs import Endpoint, input_specs
+from models.signatures.text_signatures import TextSignatures
+from models.staged_directory import staged_directory
+from models.warmup import write_warmup
+from preprocessing.tokenizers import GraphTokenizer, load_tokenizer
+
+GOLDEN_TEXTS = (
+    "Hello, world!",
+    "def add(a, b):\n    return a + b\n",
+    " It's 2024: 3.14159 and 1,000,000.",
+    "naïve café – 東京 🙂",
+    "\t tabs  and   spaces \r\n\n",
+    "<|endoftext|><|im_start|>",
+)
+"""Texts whose ids go into the manifest, so that a loader can check its tokenizer."""
+
+
+def export_package(
+    checkpoint: Path, base: Path, options: ExportOptions, *, version: int | None = None
+) -> Path:
+    """Write `<base>/<version>/`: network, tokenizer and signatures in one SavedModel, and its manifest.
+
+    Args:
+        checkpoint: Hugging Face checkpoint directory with its tokenizer.
+        base: directory of the model's versions; created if absent.
+        options: context, KV memory and what to record.
+        version: number; None takes the current time in seconds, or the next number that is free.
+
+    Returns:
+        The version directory. It appears as a whole or not at all.
+
+    Raises:
+        CheckpointError: the checkpoint or its tokenizer cannot be read exactly, or do not match.
+        ConfigError: the version exists, `base` cannot be written, or an option does not fit.
+    """
+    target = _target(base, version)
+    decoder = load_checkpoint(checkpoint)
+    tokenizer = load_tokenizer(checkpoint)
+    _check_vocabulary(decoder, tokenizer, checkpoint)
+    manifest = _manifest(decoder, tokenizer, options)
+    with staged_directory(target, MANIFEST_PATH.as_posix()) as staging:
+        _write_saved_model(staging, decoder, tokenizer, manifest)
+        (staging / MANIFEST_PATH).parent.mkdir(exist_ok=True)
+        write_vocab(staging / VOCAB_PATH, tokenizer.token_bytes)
+        write_warmup(staging / WARMUP_PATH, manifest.model)
+        finished = dataclasses.replace(manifest, content_hash=content_hash(staging))
+        (staging / MANIFEST_PATH).write_text(finished.to_json(), encoding="utf-8")
+    return target
+
+
+def _target(base: Path, version: int | None) -> Path:
+    """The version directory to write."""
+    if version is None:
+        version = int(time.time())
+        while (base / str(version)).exists():
+            version += 1
+    target = base / str(version)
+    if version < 1 or target.exists():
+        problem = "exists already" if version >= 1 else "is not a version number"
+        raise ConfigError(
+            f"package version {target} {problem}.",
+            field="version",
+            remedy="Choose another number, from 1 on, or none.",
+        )
+    return target
+
+
+def _check_vocabulary(decoder: Decoder, tokenizer: GraphTokenizer, checkpoint: Path) -> None:
+    size = decoder.config.vocab_size
+    if tokenizer.vocab_size > size:
+        raise CheckpointError(
+            f"{checkpoint}: the tokenizer has {tokenizer.vocab_size} ids, the network {size}.",
+            field="vocab_size",
+            remedy="Give the checkpoint the tokenizer it was trained with.",
+        )
+
+
+def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOptions) -> Manifest:
+    """Everything but the content hash."""
+    config = decoder.config
+    max_length = options.resolve_max_length(config.max_length)
+    num_blocks = options.resolve_num_blocks(config.dims, max_length)
+    return Manifest(
+        model=options.model_name,
+        family=config.family,
+        dims=config.dims,
+        max_length=max_length,
+        block_size=options.block_size,
+        num_blocks=num_blocks,
+        dtype="float32",
+        kv_dtype="float32",
+        bos_id=tokenizer.bos_id,
+        eos_ids=config.eos_ids or tokenizer.eos_ids,
+        tokenizer=_tokenizer_info(tokenizer),
+        memory_bytes=_memory(decoder, num_blocks * options.block_size, max_length),
+        chat_template=tokenizer.chat_template,
+        run_id=options.run_id,
+        evaluation=options.evaluation,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:
+    ids = TextSignatures(tokenizer).prompt(tf.constant(GOLDEN_TEXTS)).to_list()
+    return TokenizerInfo(
+        kind=tokenizer.kind,
+        fingerprint=tokenizer.fingerprint,
+        add_bos=tokenizer.add_bos,
+        golden=tuple((text, tuple(row)) for text, row in zip(GOLDEN_TEXTS, ids, strict=True)),
+    )
+
+
+def _memory(decoder: Decoder, cached_tokens: int, max_length: int) -> dict[str, int]:
+    """Bytes of weights, KV blocks and the largest intermediate values of a scoring call."""
+    config = decoder.config
+    token = 2 * config.num_layers * config.num_kv_heads * config.head_dim * 4
+    attention = 3 * config.num_heads * max_length**2 * 4
+    return {
+        "weights": config.num_parameters * 4,
+        "kv": cached_tokens * token,
+        "workspace": attention + 3 * LOGIT_FLOATS * 4,
+    }
+
+
+def _write_saved_model(
+    directory: Path, decoder: Decoder, tokenizer: GraphTokenizer, manifest: Manifest
+) -> None:
+    cache = PagedCache(manifest.dims, manifest.num_blocks, manifest.block_size)
+    endpoints = build_endpoints(decoder, tokenizer, cache, manifest)
+    archive = keras.export.ExportArchive()
+    archive.track(decoder)
+    # A root that holds the arenas: the loader creates and zeroes them, the checkpoint skips them.
+    root = tf.Module()
+    root.cache, root.tokenizer = cache, tokenizer
+    archive.track(root)
+    for name in SIGNATURES:
+        function = tf.function(endpoints[name], autograph=False)
+        archive.add_endpoint(name, function, input_specs(name))
+    archive.write_out(str(directory), verbose=False)
+
+
+def build_endpoints(
+    decoder: Decoder, tokenizer: GraphTokenizer, cache: PagedCache, manifest: Manifest
+) -> dict[str, Endpoint]:
+    """Name → function of every signature of a package."""
+    text = TextSignatures(tokenizer)
+    groups = (
+        text,
+        PagedSignatures(decoder, cache),
+        ScoreSignatures(decoder, text, manifest.max_length),
+        GenerateSignatures(decoder, text, manifest.eos_ids, manifest.max_length),
+    )
+    return {name: function for group in groups for name, function in group.endpoints().items()}

@@ -1,0 +1,86 @@
+"""ExportOptions: what a caller decides about a model package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.contract.errors import ConfigError
+from models.contract.manifest import ModelDims
+
+DEFAULT_MAX_LENGTH = 2048
+DEFAULT_KV_BYTES = 512 * 2**20
+"""KV memory of a package whose number of blocks nobody chose."""
+
+DEFAULT_SEQUENCES = 64
+"""More full-length sequences than this are not provided for by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Options of `models.export.export_package`.
+
+    Args:
+        model_name: name under which the package is served.
+        max_length: most tokens of prompt and answer together; None takes the checkpoint's, at most
+            2048.
+        block_size: tokens per KV block.
+        num_blocks: KV blocks, the null block counted; None fills 512 MiB, but never less than one
+            sequence of full length nor more than 64 of them.
+        run_id: pipeline run that exports, "" otherwise.
+        evaluation: summary of the evaluation to record.
+
+    Raises:
+        ConfigError: a value is out of range; `field` names it.
+    """
+
+    model_name: str = "model"
+    max_length: int | None = None
+    block_size: int = 16
+    num_blocks: int | None = None
+    run_id: str = ""
+    evaluation: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check("model_name", self.model_name, bool(self.model_name.strip()), "a name")
+        _check("max_length", self.max_length, self.max_length is None or self.max_length >= 2, "at least 2")
+        _check("block_size", self.block_size, self.block_size >= 1, "at least 1")
+        _check(
+            "num_blocks",
+            self.num_blocks,
+            self.num_blocks is None or self.num_blocks >= 2,
+            "at least 2: block 0 is never handed out",
+        )
+
+    def resolve_max_length(self, longest: int) -> int:
+        """The package's context.
+
+        Args:
+            longest: tokens the checkpoint was made for.
+
+        Raises:
+            ConfigError: more was asked for.
+        """
+        if self.max_length is None:
+            return min(longest, DEFAULT_MAX_LENGTH)
+        if self.max_length > longest:
+            raise ConfigError(
+                f"`max_length` is {self.max_length}, the checkpoint was made for {longest} tokens.",
+                field="max_length",
+                remedy=f"Choose at most {longest}.",
+            )
+        return self.max_length
+
+    def resolve_num_blocks(self, dims: ModelDims, max_length: int) -> int:
+        """The package's KV blocks, the null block counted."""
+        if self.num_blocks is not None:
+            return self.num_blocks
+        token_bytes = 2 * dims.num_layers * dims.num_kv_heads * dims.head_dim * 4
+        sequence = -(-max_length // self.block_size)
+        affordable = DEFAULT_KV_BYTES // (token_bytes * self.block_size)
+        return 1 + min(max(affordable, sequence), DEFAULT_SEQUENCES * sequence)
+
+
+def _check(name: str, value: object, ok: bool, wanted: str) -> None:
+    if not ok:
+        raise ConfigError(f"`{name}` is {value!r}.", field=name, remedy=f"It must be {wanted}.")

@@ -1,0 +1,165 @@
+"""PagedSignatures: the calls of an engine that owns block tables."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from models.attention import attend
+from models.contract.signatures import NO_ID
+from models.decode_loop import decode_steps
+from models.decoder import Decoder
+from models.paged_attention import Prefix, prefix_bias
+from models.paged_cache import PagedCache
+from models.sampling import SamplingRows, sample
+from models.signatures.tensor_specs import Endpoint
+
+
+class PagedSignatures(tf.Module):
+    """`prefill`, `decode`, `copy_blocks`, `reset`; every call returns the nonce.
+
+    Args:
+        decoder: the network.
+        cache: the KV memory.
+    """
+
+    def __init__(self, decoder: Decoder, cache: PagedCache) -> None:
+        super().__init__(name="paged_signatures")
+        self.decoder = decoder
+        self.cache = cache
+
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Name → function."""
+        return {
+            "prefill": self.prefill,
+            "decode": self.decode,
+            "copy_blocks": self.copy_blocks,
+            "reset": self.reset,
+        }
+
+    def prefill(
+        self,
+        ids: tf.Tensor,
+        lengths: tf.Tensor,
+        start: tf.Tensor,
+        block_table: tf.Tensor,
+        temperature: tf.Tensor,
+        top_k: tf.Tensor,
+        top_p: tf.Tensor,
+        min_p: tf.Tensor,
+        seed: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
+        """Run ids [B, T] at the positions from `start` on, write their KV, sample what follows.
+
+        The blocks hold the KV of the first `start` positions already: a chunk of a long prompt, a
+        turn of a conversation and a hit in a prefix cache are the same call. A row of length 0 is
+        padding and may point to the null block.
+        """
+        x = self._run_chunk(ids, lengths, start, block_table)
+        last = tf.gather(x, tf.maximum(lengths - 1, 0), batch_dims=1)[:, None]
+        rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
+        made = sample(self.decoder.head(last)[:, 0], rows, start + lengths)
+        return {
+            "next_id": made.id,
+            "logprob": made.logprob,
+            "top_ids": made.top_ids,
+            "top_logprobs": made.top_logprobs,
+            "nonce": self.cache.nonce.read(),
+        }
+
+    def _run_chunk(
+        self, ids: tf.Tensor, lengths: tf.Tensor, start: tf.Tensor, block_table: tf.Tensor
+    ) -> tf.Tensor:
+        """Features [B, T, E] of a chunk, its KV written."""
+        width = tf.shape(ids)[1]
+        column = tf.range(width)
+        blocks = self.cache.blocks_of(block_table, start)
+        slots = self.cache.slots_of(block_table, start, lengths, width)
+        mask = _chunk_mask(start, width, tf.shape(blocks)[2] * self.cache.block_size)
+        positions = start[:, None] + column[None]
+        x = self.decoder.embed(ids)
+        for layer, block in enumerate(self.decoder.blocks):
+            q, k, v = block.project(x, positions)
+            old_k, old_v = self.cache.gather(layer, blocks)
+            attention = attend(q, tf.concat([old_k, k], axis=2), tf.concat([old_v, v], axis=2), mask)
+            self.cache.scatter(layer, slots, k, v)
+            x = block.finish(x, attention)
+        return x
+
+    def decode(
+        self,
+        last_id: tf.Tensor,
+        length: tf.Tensor,
+        block_table: tf.Tensor,
+        temperature: tf.Tensor,
+        top_k: tf.Tensor,
+        top_p: tf.Tensor,
+        min_p: tf.Tensor,
+        seed: tf.Tensor,
+        stop_ids: tf.Tensor,
+        steps: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
+        """Run `last_id` at position `length` and go on for `steps` steps.
+
+        The live prefix is gathered once, the steps carry their own KV, which is written at the end.
+        A row goes on after a stop id; what it makes then is for the caller to drop.
+        """
+        blocks = self.cache.blocks_of(block_table, length)
+        layers = range(len(self.decoder.blocks))
+        keys, values = zip(*(self.cache.gather(layer, blocks) for layer in layers), strict=True)
+        live = tf.range(tf.shape(blocks)[2] * self.cache.block_size)[None] < length[:, None]
+        rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
+        prefix = Prefix(list(keys), list(values), prefix_bias(live))
+        made = decode_steps(self.decoder, last_id, length, prefix, rows, steps)
+        slots = self.cache.slots_of(block_table, length, tf.fill(tf.shape(length), steps), steps)
+        tail = tf.unstack(made.tail, axis=0)
+        for layer in layers:
+            self.cache.scatter(layer, slots, tail[2 * layer], tail[2 * layer + 1])
+        return {
+            "ids": made.ids,
+            "logprobs": made.logprobs,
+            "top_ids": made.top_ids,
+            "top_logprobs": made.top_logprobs,
+            "finished_at": finished_at(made.ids, stop_ids),
+            "nonce": self.cache.nonce.read(),
+        }
+
+    def copy_blocks(self, source: tf.Tensor, target: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Copy whole blocks: source [P] → target [P]."""
+        self.cache.copy(source, target)
+        return {"nonce": self.cache.nonce.read()}
+
+    def reset(self) -> dict[str, tf.Tensor]:
+        """Zero all KV memory and draw a new nonce."""
+        self.cache.reset()
+        return {"nonce": self.cache.nonce.read()}
+
+
+def _chunk_mask(start: tf.Tensor, width: tf.Tensor, prefix: tf.Tensor) -> tf.Tensor:
+    """Who sees whom, [B, T, P + T] bool: all of a row's prefix, and the chunk causally."""
+    column = tf.range(width)
+    causal = (column[:, None] >= column[None])[None]
+    live = (tf.range(prefix)[None] < start[:, None])[:, None]
+    rows = tf.shape(start)[0]
+    return tf.concat(
+        [
+            tf.broadcast_to(live, tf.stack([rows, width, prefix])),
+            tf.broadcast_to(causal, tf.stack([rows, width, width])),
+        ],
+        axis=2,
+    )
+
+
+def finished_at(ids: tf.Tensor, stop_ids: tf.Tensor) -> tf.Tensor:
+    """First step that made a stop id, else N.
+
+    Args:
+        ids: [B, N] int32.
+        stop_ids: [B, E] int32, filled up with NO_ID.
+
+    Returns:
+        [B] int32.
+    """
+    valid = (stop_ids != NO_ID)[:, None]
+    hit = tf.reduce_any((ids[:, :, None] == stop_ids[:, None]) & valid, axis=2)
+    steps = tf.shape(ids)[1]
+    return tf.reduce_min(tf.where(hit, tf.range(steps)[None], steps), axis=1)

@@ -1,0 +1,81 @@
+"""Warm-up: one harmless call of each signature, replayed by a server before it calls itself ready."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from models.contract.signatures import NO_ID, NULL_BLOCK, SIGNATURES
+
+_TEXT = np.array([b"warm up"], object)
+_SAMPLING = {
+    "temperature": np.ones(1, np.float32),
+    "top_k": np.zeros(1, np.int32),
+    "top_p": np.full(1, 0.9, np.float32),
+    "min_p": np.zeros(1, np.float32),
+    "seed": np.zeros(1, np.int64),
+}
+
+
+def _row(*values: int) -> np.ndarray:
+    return np.array([values], np.int32)
+
+
+def _one(value: int) -> np.ndarray:
+    return np.array([value], np.int32)
+
+
+def warmup_calls() -> list[tuple[str, dict[str, Any]]]:
+    """(signature, inputs by name) of every signature; KV goes to the null block; `reset` is last."""
+    splits = np.array([0, 1], np.int64)
+    calls = {
+        "serving_default": {"text": _TEXT},
+        "generate": {"text": _TEXT, "max_tokens": _one(2), **_SAMPLING},
+        "tokenize": {"text": _TEXT},
+        "tokenize_segments": {"text": _TEXT, "special_id": _one(-1), "row_splits": splits},
+        "detokenize": {"ids": _one(0), "row_splits": splits},
+        "prefill": {
+            "ids": _row(0, 0),
+            "lengths": _one(2),
+            "start": _one(0),
+            "block_table": _row(NULL_BLOCK),
+            **_SAMPLING,
+        },
+        "decode": {
+            "last_id": _one(0),
+            "length": _one(1),
+            "block_table": _row(NULL_BLOCK),
+            **_SAMPLING,
+            "stop_ids": _row(NO_ID),
+            "steps": np.array(2, np.int32),
+        },
+        "copy_blocks": {"source": _one(NULL_BLOCK), "target": _one(NULL_BLOCK)},
+        "score_ids": {"ids": _row(0, 0), "lengths": _one(2), "score_from": _one(0)},
+        "score_text": {"text": _TEXT},
+        "reset": {},
+    }
+    assert set(calls) == set(SIGNATURES)
+    return list(calls.items())
+
+
+def write_warmup(path: Path, model_name: str) -> None:
+    """Write the calls as TensorFlow Serving replays them: a TFRecord of PredictionLog.
+
+    Args:
+        path: file to write.
+        model_name: put into each request.
+    """
+    from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for signature, inputs in warmup_calls():
+            request = predict_pb2.PredictRequest()
+            request.model_spec.name = model_name
+            request.model_spec.signature_name = signature
+            for name, value in inputs.items():
+                request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+            log = prediction_log_pb2.PredictLog(request=request)
+            writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())

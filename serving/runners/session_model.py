@@ -1,0 +1,115 @@
+"""SessionModel: a model package in a version 1 Session, exactly as TensorFlow Serving runs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  registers the ops of the in-graph tokenizer
+
+from models.contract.errors import EngineError, InvalidRequestError, PackageError
+
+_ASSERTION = re.compile(r"assertion failed: \[(?P<text>.*?)\](?P<values>( \[[^\]]*\])*)", re.DOTALL)
+
+
+class SessionModel:
+    """A loaded package; its variables and KV memory live until `close`.
+
+    Args:
+        package: version directory.
+        threads: of computation; 0 leaves the choice to TensorFlow.
+
+    Attributes:
+        signatures: name → (inputs, outputs), each a mapping from a tensor's name to its tensor.
+
+    Raises:
+        PackageError: the directory cannot be loaded.
+    """
+
+    def __init__(self, package: Path, threads: int = 0) -> None:
+        self.package = package
+        self._calls: dict[str, tuple[list[str], list[str], Callable[..., Any]]] = {}
+        config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads)
+        self._graph = tf.Graph()
+        self._session = tf.compat.v1.Session(graph=self._graph, config=config)
+        try:
+            with self._graph.as_default():
+                loaded = tf.compat.v1.saved_model.load(self._session, ["serve"], str(package))
+        except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
+            self.close()
+            raise PackageError(
+                f"{package}: TensorFlow cannot load it: {_first_line(error)}.",
+                field=str(package),
+                remedy="Export or push the package again.",
+            ) from error
+        self.signatures: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+            name: (signature.inputs, signature.outputs)
+            for name, signature in loaded.signature_def.items()
+            if not name.startswith("__")
+        }
+
+    def call(self, signature: str, **arrays: Any) -> dict[str, np.ndarray]:
+        """Run a signature and fetch all its outputs.
+
+        Args:
+            signature: its name.
+            arrays: one value per input, by name; anything NumPy turns into its dtype and shape.
+
+        Raises:
+            InvalidRequestError: an assertion in the graph refused a value.
+            EngineError: no such signature, wrong inputs, or the call failed.
+        """
+        names, outputs, run = self._prepared(signature)
+        if sorted(names) != sorted(arrays):
+            raise EngineError(f"signature `{signature}` takes {sorted(names)}, got {sorted(arrays)}.")
+        try:
+            values = run(*[arrays[name] for name in names])
+        except tf.errors.InvalidArgumentError as error:
+            raise _refusal(error, signature) from error
+        except (tf.errors.OpError, ValueError, RuntimeError) as error:
+            raise EngineError(f"signature `{signature}` failed: {_first_line(error)}.") from error
+        return dict(zip(outputs, values, strict=True))
+
+    def _prepared(self, signature: str) -> tuple[list[str], list[str], Callable[..., Any]]:
+        if signature not in self._calls:
+            if signature not in self.signatures:
+                raise EngineError(f"signature `{signature}` is not in {self.package}.")
+            inputs, outputs = self.signatures[signature]
+            # Always the same feeds and fetches: the session builds an executor per distinct set.
+            run = self._session.make_callable(
+                [self._tensor(info) for info in outputs.values()],
+                feed_list=[self._tensor(info) for info in inputs.values()],
+            )
+            self._calls[signature] = (list(inputs), list(outputs), run)
+        return self._calls[signature]
+
+    def _tensor(self, info: Any) -> Any:
+        return self._graph.get_tensor_by_name(info.name)
+
+    def close(self) -> None:
+        """Free the weights and the KV memory. Closing twice is harmless."""
+        self._calls.clear()
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _first_line(error: Exception) -> str:
+    text = getattr(error, "message", None) or str(error)
+    return text.strip().split("\n")[0].rstrip(".")
+
+
+def _refusal(error: tf.errors.InvalidArgumentError, signature: str) -> InvalidRequestError | EngineError:
+    found = _ASSERTION.search(error.message)
+    if found is None:
+        return EngineError(f"signature `{signature}` failed: {_first_line(error)}.")
+    text = f"{found['text']}{found['values']}".replace("\\'", "'")
+    return InvalidRequestError(text, field="text")
