@@ -125,7 +125,7 @@ def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOption
 
 
 def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:
-    ids = TextSignatures(tokenizer).prompt(tf.constant(GOLDEN_TEXTS)).to_list()
+    ids = tf.function(TextSignatures(tokenizer).prompt, autograph=False)(tf.constant(GOLDEN_TEXTS)).to_list()
     return TokenizerInfo(
         kind=tokenizer.kind,
         fingerprint=tokenizer.fingerprint,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,7 +38,7 @@ class SessionModel:
         self._graph = tf.Graph()
         self._session = tf.compat.v1.Session(graph=self._graph, config=config)
         try:
-            with self._graph.as_default():
+            with self._graph.as_default(), _no_deprecation_notice():
                 loaded = tf.compat.v1.saved_model.load(self._session, ["serve"], str(package))
         except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
             self.close()
@@ -100,6 +101,17 @@ class SessionModel:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def _no_deprecation_notice() -> Iterator[None]:
+    """Keeps quiet that TensorFlow would rather have its version 2 loader used."""
+    logger = tf.get_logger()
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,114 @@
+"""`tokenmill export`: a checkpoint becomes a model package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from models.contract.errors import ConfigError
+
+
+@click.command(name="export")
+@click.option(
+    "--checkpoint",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Hugging Face checkpoint directory, tokenizer included.",
+)
+@click.option(
+    "--out",
+    "base",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the model's versions; the package becomes BASE/<version>.",
+)
+@click.option("--model-name", help="Name to serve it under; by default the name of the folder.")
+@click.option("--version", type=click.IntRange(min=1), help="Version number; by default the time in seconds.")
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "bfloat16", "int8"]),
+    default="float32",
+    show_default=True,
+    help="Of the weights.",
+)
+@click.option(
+    "--xla",
+    type=click.Choice(["off", "latency", "throughput"]),
+    default="off",
+    show_default=True,
+    help="Weight layout and compiled decode: for one row or for many.",
+)
+@click.option("--max-length", type=int, help="Most tokens of prompt and answer; by default at most 2048.")
+@click.option("--blocks", type=int, help="KV blocks, the null block counted; by default 512 MiB of them.")
+@click.option("--block-size", type=int, default=16, show_default=True, help="Tokens per KV block.")
+@click.option("--stateless", is_flag=True, help="Only signatures without KV memory.")
+@json_option
+def command(
+    checkpoint: Path,
+    base: Path,
+    model_name: str | None,
+    version: int | None,
+    dtype: str,
+    xla: str,
+    max_length: int | None,
+    blocks: int | None,
+    block_size: int,
+    stateless: bool,
+    as_json: bool,
+) -> None:
+    """Turn a checkpoint into a model package: network, tokenizer and KV memory in one SavedModel.
+
+    The version directory appears when it is complete; nothing is half-written.
+
+    \b
+    Examples:
+      tokenmill export --checkpoint .tokenmill/smollm2 --out .tokenmill/packages/smollm2
+      tokenmill export --checkpoint ./mine --out ./packages/mine --max-length 1024 --blocks 2049 --json
+    """
+    _refuse_what_is_not_offered(dtype, xla, stateless)
+    quiet_tensorflow()
+    from models.contract.manifest import Manifest
+    from models.export import export_package
+    from models.export_options import ExportOptions
+
+    options = ExportOptions(
+        model_name=model_name or base.resolve().name,
+        max_length=max_length,
+        block_size=block_size,
+        num_blocks=blocks,
+    )
+    start = perf_counter()
+    with stderr_console().status(_estimate(checkpoint)):
+        path = export_package(checkpoint, base, options, version=version)
+    if as_json:
+        print_json({"path": str(path), "version": int(path.name)})
+        return
+    manifest = Manifest.load(path)
+    need = ", ".join(f"{part} {size / 1e6:.0f} MB" for part, size in manifest.memory_bytes.items())
+    click.echo(f"{path}: written in {perf_counter() - start:.0f} s. Memory when loaded: {need}.", err=True)
+
+
+def _refuse_what_is_not_offered(dtype: str, xla: str, stateless: bool) -> None:
+    refused = {
+        f"--dtype {dtype}": (dtype != "float32", "--dtype float32"),
+        f"--xla {xla}": (xla != "off", "--xla off"),
+        "--stateless": (stateless, "a package without that flag, whose stateless signatures are the same"),
+    }
+    for option, (wrong, remedy) in refused.items():
+        if wrong:
+            raise ConfigError(
+                f"`{option}` is not offered yet.", field=option.split()[0], remedy=f"Use {remedy}."
+            )
+
+
+def _estimate(checkpoint: Path) -> str:
+    """What the export will take, from the size of the weights on disk."""
+    size = sum(file.stat().st_size for file in checkpoint.glob("*.safetensors"))
+    seconds = 30 + size / 50e6
+    return (
+        f"Exporting {checkpoint}: about {seconds:.0f} s, {size / 1e6 + 20:.0f} MB on disk, "
+        f"{(2 * size + 1e9) / 1e9:.1f} GB of memory"
+    )
