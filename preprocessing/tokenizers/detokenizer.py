@@ -1,0 +1,72 @@
+"""Detokenizer: ids to text, whole or in pieces, as graph operations."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from preprocessing.tokenizers.graph_constant import graph_constant
+
+_LONGEST_HELD = 3
+"""Bytes of the longest incomplete UTF-8 sequence."""
+
+
+class Detokenizer(tf.Module):
+    """Looks up the bytes of ids.
+
+    Args:
+        token_bytes: bytes of ids 0 … n − 1; other ids have none.
+    """
+
+    def __init__(self, token_bytes: list[bytes]) -> None:
+        super().__init__()
+        self._table = graph_constant([*token_bytes, b""])
+        self._size = len(token_bytes)
+
+    def decode(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """[B] string, UTF-8; incomplete or wrong sequences become U+FFFD as in Python's "replace"."""
+        return _replace(self._join(ids))
+
+    def decode_stream(
+        self, pending: tf.Tensor, ids: tf.RaggedTensor, final: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Text that is safe to send, and what is held back: see GraphTokenizer.decode_stream."""
+        joined = tf.strings.join([pending, self._join(ids)])
+        held = tf.where(final, 0, _incomplete_tail(joined))
+        safe = tf.strings.length(joined) - held
+        text = _replace(tf.strings.substr(joined, tf.zeros_like(safe), safe))
+        return text, tf.strings.substr(joined, safe, held)
+
+    def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        index = tf.where((ids.values >= 0) & (ids.values < self._size), ids.values, self._size)
+        return tf.strings.reduce_join(ids.with_values(tf.gather(self._table, index)), axis=-1)
+
+
+def _replace(raw: tf.Tensor) -> tf.Tensor:
+    return tf.strings.unicode_transcode(raw, "UTF-8", "UTF-8", errors="replace")
+
+
+def _incomplete_tail(raw: tf.Tensor) -> tf.Tensor:
+    """[B] int32: length 0 … 3 of a trailing sequence that is valid so far but not complete.
+
+    After the table of well-formed sequences in the Unicode Standard (chapter 3, table 3-7).
+    """
+    padded = tf.strings.join([" " * _LONGEST_HELD, raw])
+    length = tf.strings.length(padded)
+    tail = tf.strings.substr(padded, length - _LONGEST_HELD, tf.fill(tf.shape(length), _LONGEST_HELD))
+    last = tf.cast(tf.io.decode_raw(tail, tf.uint8, fixed_length=_LONGEST_HELD), tf.int32)
+    third, second, first = last[:, 0], last[:, 1], last[:, 2]
+    one = _between(first, 0xC2, 0xF4)
+    two = _between(second, 0xE0, 0xF4) & _follows(second, first)
+    three = _between(third, 0xF0, 0xF4) & _follows(third, second) & _between(first, 0x80, 0xBF)
+    return tf.where(one, 1, tf.where(two, 2, tf.where(three, 3, 0)))
+
+
+def _follows(lead: tf.Tensor, byte: tf.Tensor) -> tf.Tensor:
+    """Whether `byte` may be the second byte after `lead`."""
+    low = tf.where(lead == 0xE0, 0xA0, tf.where(lead == 0xF0, 0x90, 0x80))
+    high = tf.where(lead == 0xED, 0x9F, tf.where(lead == 0xF4, 0x8F, 0xBF))
+    return _between(byte, low, high)
+
+
+def _between(value: tf.Tensor, low: int | tf.Tensor, high: int | tf.Tensor) -> tf.Tensor:
+    return (value >= low) & (value <= high)

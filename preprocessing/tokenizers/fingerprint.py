@@ -1,0 +1,28 @@
+"""Fingerprint of a tokenizer: equal fingerprints give equal ids for every text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from preprocessing.tokenizers.character_classes import character_classes
+from preprocessing.tokenizers.tokenizer_spec import BYTES, TokenizerSpec
+
+_VERSION = 1
+"""Raise it when the same files start to give other ids."""
+
+
+def fingerprint(spec: TokenizerSpec) -> str:
+    """sha256 in hex over kind, vocabulary, merges, special tokens, split and character classes."""
+    decisive = {
+        "version": _VERSION,
+        "kind": spec.kind,
+        "vocab": sorted(spec.vocab.items()),
+        "merges": spec.merges,
+        "specials": sorted(spec.specials.items()),
+        "individual_digits": spec.individual_digits,
+    }
+    digest = hashlib.sha256(json.dumps(decisive).encode())
+    if spec.kind != BYTES:
+        digest.update(character_classes(spec.individual_digits).tobytes())
+    return digest.hexdigest()
