@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from monitoring.metrics_registry import (
     E2E_BUCKETS,
     INTERVAL_BUCKETS,
@@ -22,16 +19,10 @@ class PrometheusObserver:
     Args:
         registry: where the metrics live.
         model_name: value of their label `model_name`.
-        clock: monotonic seconds; only for `last_step_at`.
     """
 
-    def __init__(
-        self, registry: MetricsRegistry, model_name: str, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, registry: MetricsRegistry, model_name: str) -> None:
         self.registry = registry
-        self._clock = clock
-        self.last_step_at: float | None = None
-        """When the engine last finished a step, on `clock`; None before the first."""
         self._make_gauges(model_name)
         self._make_counters(model_name)
         self._make_histograms(model_name)
@@ -120,7 +111,6 @@ class PrometheusObserver:
 
     def step(self, kind: str, rows: int, tokens: int, duration: float) -> None:
         """The runner finished a step."""
-        self.last_step_at = self._clock()
         seconds, computed, served = self._steps[kind]
         seconds.observe(duration)
         computed.observe(tokens)

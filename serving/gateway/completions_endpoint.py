@@ -115,7 +115,7 @@ class CompletionsEndpoint:
                 builder = completion.builders[index]
                 if builder.says_something(output):
                     yield completion.body([builder.entry([output])], **no_usage)
-            elif not self._gateway.stalled:
+            elif self._gateway.fault is None:
                 yield None
             if not outputs.unfinished:
                 break

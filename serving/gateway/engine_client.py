@@ -7,6 +7,7 @@ from typing import Protocol
 
 from models.contract.sampling_params import SamplingParams
 from serving.engine.request_output import RequestOutput
+from serving.engine_server.engine_health import EngineHealth
 
 
 class EngineClient(Protocol):
@@ -24,4 +25,7 @@ class EngineClient(Protocol):
         """
 
     async def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text, with the tokenizer's own special ids."""
+        """Ids of each text."""
+
+    def health(self) -> EngineHealth:
+        """Whether requests are taken and steps go on."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from models.contract.errors import ModelNotFoundError, UnavailableError
 from monitoring.metrics_registry import MetricsRegistry
-from monitoring.prometheus_observer import PrometheusObserver
 from serving.gateway.admission import Admission
 from serving.gateway.engine_client import EngineClient
-from serving.gateway.engine_progress import EngineProgress
 from serving.gateway.gateway_config import GatewayConfig
 from serving.gateway.http_metrics import HttpMetrics
 from serving.gateway.lifecycle_state import LifecycleState
@@ -19,11 +17,10 @@ from serving.gateway.served_model import ServedModel
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A started engine, its model, and whether it gets on."""
+    """A started engine and its model."""
 
     engine: EngineClient
     model: ServedModel
-    progress: EngineProgress
 
 
 class Gateway:
@@ -42,10 +39,9 @@ class Gateway:
         self.state = LifecycleState.STARTING
         self._backend: Backend | None = None
 
-    def open(self, engine: EngineClient, model: ServedModel, observer: PrometheusObserver) -> None:
-        """Serve `model` from a started engine; `observer` is the one the engine reports to."""
-        progress = EngineProgress(self.config.stall_timeout, lambda: observer.last_step_at)
-        self._backend = Backend(engine, model, progress)
+    def open(self, engine: EngineClient, model: ServedModel) -> None:
+        """Serve `model` from a started engine."""
+        self._backend = Backend(engine, model)
         self.state = LifecycleState.READY
 
     async def drain(self) -> None:
@@ -59,9 +55,19 @@ class Gateway:
         return [self._backend.model] if self._backend else []
 
     @property
-    def stalled(self) -> bool:
-        """Whether the engine stopped making steps while someone waits."""
-        return self._backend is not None and self._backend.progress.stalled
+    def fault(self) -> str | None:
+        """Why the process should be replaced: its engine crashed or stalled; None if neither."""
+        if self._backend is None:
+            return None
+        health = self._backend.engine.health()
+        if health.error is not None:
+            return "crashed"
+        return "stalled" if health.seconds_without_progress > self.config.stall_timeout else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests for tokens are served."""
+        return self.state is LifecycleState.READY and self.fault is None
 
     def backend(self, name: str | None) -> Backend:
         """The backend that serves a model; None is the only one.

@@ -24,7 +24,7 @@ class GatewayConfig:
     max_body_bytes: int = 4 * 2**20
     max_choices: int = 128
     max_in_flight: int = 256
-    headers_grace: float = 1.0
+    headers_grace: float = 5.0
     ping_interval: float = 10.0
     stall_timeout: float = 60.0
     write_timeout: float = 60.0

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from serving.gateway.gateway import Gateway
-from serving.gateway.lifecycle_state import LifecycleState
 
 
 def information_routes(gateway: Gateway) -> list[Route]:
@@ -22,14 +21,14 @@ def information_routes(gateway: Gateway) -> list[Route]:
 
     async def healthz(request: Request) -> Response:
         # That this runs shows that the event loop does.
-        stalled = gateway.stalled
-        return _json({"status": "stalled" if stalled else "ok"}, 503 if stalled else 200)
+        fault = gateway.fault
+        return _json({"status": fault or "ok"}, 503 if fault else 200)
 
     async def readyz(request: Request) -> Response:
-        ready = gateway.state is LifecycleState.READY
+        ready = gateway.ready
         body = {
             "ready": ready,
-            "state": gateway.state.value,
+            "state": gateway.fault or gateway.state.value,
             "models": [model.name for model in gateway.models],
             "in_flight": gateway.admission.in_flight,
         }

@@ -14,8 +14,6 @@ from serving.engine.request_output import RequestOutput
 from serving.gateway.gateway import Backend
 from serving.gateway.planned_choice import PlannedChoice
 
-_QUEUED_PER_CHOICE = 16
-
 
 class MergedOutputs:
     """An async context manager; leaving it, in whatever way, aborts the answers not yet complete.
@@ -30,9 +28,8 @@ class MergedOutputs:
         self._backend = backend
         self._request_id = request_id
         self._choices = choices
-        self._queue: asyncio.Queue[tuple[int, RequestOutput] | Exception] = asyncio.Queue(
-            _QUEUED_PER_CHOICE * len(choices)
-        )
+        # Short, because the engine merges what a slow reader leaves there.
+        self._queue: asyncio.Queue[tuple[int, RequestOutput] | Exception] = asyncio.Queue(len(choices))
         self._tasks: list[asyncio.Task[None]] = []
         self.unfinished = len(choices)
 
@@ -43,7 +40,6 @@ class MergedOutputs:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._backend.progress.end(self)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -56,13 +52,11 @@ class MergedOutputs:
             UnavailableError: the server gave an answer up, as at the end of a drain.
             TokenmillError: whatever else the engine raised.
         """
-        self._backend.progress.begin(self)
         try:
             async with asyncio.timeout(timeout):
                 item = await self._queue.get()
         except TimeoutError:
             return None
-        self._backend.progress.end(self)
         if isinstance(item, Exception):
             raise item
         if item[1].finish_reason is not None:

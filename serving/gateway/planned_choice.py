@@ -51,10 +51,4 @@ async def _prompt_ids(request: CompletionRequest, backend: Backend) -> list[tupl
     texts = [prompt for prompt in request.prompt if isinstance(prompt, str)]
     if not texts:
         return [prompt for prompt in request.prompt if not isinstance(prompt, str)]
-    waiter = object()
-    backend.progress.begin(waiter)
-    try:
-        rows = await backend.engine.tokenize(texts)
-    finally:
-        backend.progress.end(waiter)
-    return [tuple(row) for row in rows]
+    return [tuple(row) for row in await backend.engine.tokenize(texts)]

@@ -1,0 +1,50 @@
+"""Client of Tokenmill's OpenAI-compatible API: synchronous and asynchronous, streaming, typed."""
+
+from tokenmill_client.async_client import AsyncClient
+from tokenmill_client.client import Client
+from tokenmill_client.completion import Completion, CompletionChunk, Health, Logprobs, ModelInfo, Usage
+from tokenmill_client.completion_options import CompletionOptions
+from tokenmill_client.errors import (
+    ClientError,
+    ConnectionFailedError,
+    ConnectTimeoutError,
+    FirstByteTimeoutError,
+    IdleTimeoutError,
+    InterruptedStreamError,
+    NotFoundError,
+    ProtocolError,
+    RateLimitedError,
+    RequestRefusedError,
+    ResponseError,
+    ServerFailedError,
+    TimeLimitError,
+    TotalTimeoutError,
+)
+from tokenmill_client.timeouts import Timeouts
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "ClientError",
+    "Completion",
+    "CompletionChunk",
+    "CompletionOptions",
+    "ConnectTimeoutError",
+    "ConnectionFailedError",
+    "FirstByteTimeoutError",
+    "Health",
+    "IdleTimeoutError",
+    "InterruptedStreamError",
+    "Logprobs",
+    "ModelInfo",
+    "NotFoundError",
+    "ProtocolError",
+    "RateLimitedError",
+    "RequestRefusedError",
+    "ResponseError",
+    "ServerFailedError",
+    "TimeLimitError",
+    "Timeouts",
+    "TotalTimeoutError",
+    "Usage",
+]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from models.contract.sampling_params import SamplingParams
 from monitoring.metrics_registry import MetricsRegistry
-from monitoring.prometheus_observer import PrometheusObserver
 from serving.engine.engine_config import EngineConfig
 from serving.engine.finish_reason import FinishReason
 from serving.engine.request_output import RequestOutput
 from serving.engine.token_output import TokenOutput
+from serving.engine_server.engine_health import EngineHealth
 from serving.gateway.gateway import Gateway
 from serving.gateway.gateway_config import GatewayConfig
 from serving.gateway.gateway_server import GatewayServer
@@ -46,7 +46,9 @@ class FakeEngine:
         first: seconds before the first output, instead of `interval`.
         tokenize_seconds: seconds that tokenising takes.
         failure: raised instead of output number `fail_at`.
-        gate: if set, generation waits for it before every output.
+        last_reason: how every answer ends, instead of "stop" or "length".
+        stuck_seconds: what `health` says of the time without progress.
+        crashed: what `health` says has crashed the engine.
     """
 
     script: list[tuple[str, int]] = field(default_factory=lambda: [(c, ord(c)) for c in "Hello, mill!"])
@@ -60,7 +62,8 @@ class FakeEngine:
     running: set[str] = field(default_factory=set)
     ended: list[str] = field(default_factory=list)
     steps: dict[str, int] = field(default_factory=dict)
-    on_step: Callable[[], None] = lambda: None
+    stuck_seconds: float = 0.0
+    crashed: str | None = None
 
     async def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         await asyncio.sleep(self.tokenize_seconds)
@@ -79,11 +82,13 @@ class FakeEngine:
                 if self.failure and number == self.fail_at:
                     raise self.failure
                 self.steps[request_id] = number + 1
-                self.on_step()
                 yield self._output(request_id, len(prompt_ids), params, script, number, text, token)
         finally:
             self.running.discard(request_id)
             self.ended.append(request_id)
+
+    def health(self) -> EngineHealth:
+        return EngineHealth(True, len(self.running), self.stuck_seconds, self.crashed)
 
     def _output(self, request_id, num_prompt, params, script, number, text, token) -> RequestOutput:
         reason = None
@@ -100,7 +105,6 @@ class RunningGateway:
     url: str
     engine: FakeEngine
     gateway: Gateway
-    observer: PrometheusObserver
     loop: asyncio.AbstractEventLoop
 
     @property
@@ -120,13 +124,11 @@ def running_gateway(
 
     async def main() -> None:
         gateway = Gateway(config, MetricsRegistry())
-        observer = PrometheusObserver(gateway.registry, MODEL.name)
-        engine.on_step = lambda: observer.step("decode", 1, 1, 0.001)
         server = GatewayServer(gateway, "127.0.0.1", 0)
         await server.start()
         if opened:
-            gateway.open(engine, MODEL, observer)
-        ready.append(RunningGateway(server.url, engine, gateway, observer, asyncio.get_running_loop()))
+            gateway.open(engine, MODEL)
+        ready.append(RunningGateway(server.url, engine, gateway, asyncio.get_running_loop()))
         started.set()
         await stop.wait()
         await server.stop(0.0)
