@@ -13,8 +13,11 @@ from models.contract.errors import InvalidRequestError
 from models.contract.manifest import VOCAB_PATH, Manifest
 from models.contract.sampling_params import SamplingParams
 from models.contract.vocab import read_vocab
+from serving.engine.scheduler_output import SchedulerOutput
+from serving.engine.step_result import StepResult
 from serving.runners.package_check import check_golden, check_signatures, check_vocab
 from serving.runners.session_model import SessionModel
+from serving.runners.step_executor import StepExecutor
 
 
 class Generated(NamedTuple):
@@ -69,6 +72,10 @@ class LocalRunner:
         if "nonce" in result:
             self.nonce = int(result["nonce"])
         return result
+
+    def execute(self, output: SchedulerOutput) -> StepResult:
+        """Run one step of an engine; implements `serving.engine.model_runner.ModelRunner`."""
+        return StepExecutor(self.call).execute(output, self.nonce)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, special-token strings taken as plain text."""

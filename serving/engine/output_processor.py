@@ -1,0 +1,69 @@
+"""Turns one sequence's generated ids into text and decides when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from serving.engine.finish_reason import FinishReason
+from serving.engine.incremental_detokenizer import IncrementalDetokenizer
+from serving.engine.request_output import RequestOutput
+from serving.engine.sequence import Sequence
+from serving.engine.stop_checker import StopChecker
+from serving.engine.token_output import TokenOutput
+
+
+class OutputProcessor:
+    """One request's way out of the engine.
+
+    Args:
+        sequence: takes the accepted ids.
+        vocab: id → bytes.
+        eos_ids: the package's end ids.
+    """
+
+    def __init__(self, sequence: Sequence, vocab: list[bytes], eos_ids: Iterable[int]) -> None:
+        self.sequence = sequence
+        self._detokenizer = IncrementalDetokenizer(vocab)
+        self._checker = StopChecker(sequence.params, eos_ids, sequence.max_tokens)
+
+    def accept(self, tokens: Iterable[TokenOutput]) -> RequestOutput:
+        """Take ids until the answer ends; ids behind its end are dropped."""
+        text, taken = "", []
+        for token in tokens:
+            taken.append(token)
+            self.sequence.append(token.id)
+            text += self._accept_one(token.id)
+            if self._checker.finish_reason is not None:
+                break
+        return self._output(text, tuple(taken))
+
+    def end(self, reason: FinishReason, error: str | None = None) -> RequestOutput:
+        """End the answer from outside; text held back comes out."""
+        self._checker.end(reason)
+        return self._output(self._checker.flush() + self._detokenizer.finish(), (), error)
+
+    def _accept_one(self, token_id: int) -> str:
+        checker = self._checker
+        if checker.is_stop_id(token_id):
+            text = checker.append_text(self._detokenizer.finish())
+            checker.end(FinishReason.STOP)
+            return text + checker.flush()
+        text = checker.append_text(self._detokenizer.append([token_id]))
+        checker.check_length(self.sequence.num_output_tokens)
+        if checker.finish_reason is FinishReason.LENGTH:
+            text += checker.flush() + self._detokenizer.finish()
+        return text
+
+    def _output(self, text: str, tokens: tuple[TokenOutput, ...], error: str | None = None) -> RequestOutput:
+        sequence = self.sequence
+        sequence.finish_reason = self._checker.finish_reason
+        return RequestOutput(
+            request_id=sequence.request_id,
+            text_delta=text,
+            tokens=tokens,
+            finish_reason=sequence.finish_reason,
+            num_prompt_tokens=sequence.num_prompt_tokens,
+            num_output_tokens=sequence.num_output_tokens,
+            num_cached_tokens=sequence.num_cached_tokens,
+            error=error,
+        )
