@@ -59,7 +59,7 @@ class CorpusPlan:
         kept, duplicates = _unique([d for d in documents if d.bad_offset is None and not d.blank])
         if not kept:
             raise DataError(
-                f"the corpus has no text: of {len(documents)} files {len(blank)} are blank, {len(bad)} not UTF-8.",
+                f"the corpus has no text: {len(documents)} files, {len(blank)} blank, {len(bad)} not UTF-8.",
                 remedy="Check the sources' paths and globs.",
             )
         held_out = _held_out({document.group(group_depth) for document in kept}, eval_fraction, seed)

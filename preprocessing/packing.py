@@ -71,9 +71,7 @@ def _framed(document: np.ndarray, end_id: int, begin_id: int | None) -> np.ndarr
     return np.concatenate([begin, document, [end_id]]).astype(np.int32)
 
 
-def _pieces(
-    ids: np.ndarray, length: int, filled: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _pieces(ids: np.ndarray, length: int, filled: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Cut a document at the row ends: ids, labels and weights of each piece."""
     labels = np.append(ids[1:], np.int32(0))
     weights = np.ones(len(ids), np.float32)

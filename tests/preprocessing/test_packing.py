@@ -37,7 +37,9 @@ def test_rows_hold_the_documents_in_order_with_exact_labels(documents, length, w
     for row, mask in zip(rows, real, strict=True):
         assert row.ids.dtype == row.positions.dtype == row.segment_ids.dtype == row.labels.dtype == np.int32
         assert row.weights.dtype == np.float32
-        assert {len(a) for a in (row.ids, row.positions, row.segment_ids, row.labels, row.weights)} == {length}
+        assert {len(a) for a in (row.ids, row.positions, row.segment_ids, row.labels, row.weights)} == {
+            length
+        }
         assert row.weights[~mask].sum() == 0
         for segment in set(row.segment_ids):
             positions = row.positions[row.segment_ids == segment]

@@ -1,0 +1,58 @@
+"""Factory of the Trainer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tfx.components.trainer.component import Trainer
+from tfx.proto import trainer_pb2
+from tfx.types import BaseChannel
+
+from components.baseline.lookup import checkpoint_fingerprint
+from components.trainer.training_config import TrainingConfig
+
+# A string, not an import: a pipeline is compiled without loading the network.
+RUN_FN = "components.trainer.run_fn.run_fn"
+
+
+def trainer(
+    config: TrainingConfig,
+    checkpoint: Path,
+    examples: BaseChannel,
+    transform_graph: BaseChannel | None = None,
+    schema: BaseChannel | None = None,
+    *,
+    state_directory: Path,
+) -> Trainer:
+    """TFX's Trainer, fine-tuning a checkpoint with `run_fn`.
+
+    Output `model` holds a Hugging Face checkpoint directory as `Format-Serving`; `model_run` holds
+    TensorBoard's files and `training_summary.json`.
+
+    Args:
+        config: how to train.
+        checkpoint: Hugging Face directory to start from.
+        examples: Transform's output.
+        transform_graph: Transform's graph, for lineage.
+        schema: for lineage.
+        state_directory: where interrupted runs leave their state; outside of the pipeline's outputs,
+            which are new in each execution.
+
+    Raises:
+        CheckpointError: the checkpoint does not exist or holds no weights.
+    """
+    options = {
+        "training": config.model_dump(mode="json"),
+        "checkpoint": str(checkpoint.absolute()),
+        "checkpoint_fingerprint": checkpoint_fingerprint(checkpoint),
+        "state_directory": str(state_directory.absolute()),
+    }
+    return Trainer(
+        run_fn=RUN_FN,
+        examples=examples,
+        transform_graph=transform_graph,
+        schema=schema,
+        train_args=trainer_pb2.TrainArgs(splits=["train"], num_steps=config.steps),
+        eval_args=trainer_pb2.EvalArgs(splits=["eval"]),
+        custom_config=options,
+    )

@@ -1,0 +1,107 @@
+"""run_fn: what TFX's Trainer calls, named to it by its dotted path."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from components.progress import report
+from components.trainer.language_model import LanguageModel
+from components.trainer.optimizer import make_optimizer
+from components.trainer.training_config import TrainingConfig
+from components.trainer.training_data import TrainingData, document_end, read_documents
+from components.trainer.training_history import SUMMARY, TrainingHistory
+from components.trainer.training_monitor import TrainingMonitor
+from components.trainer.training_state import TrainingState
+from models.checkpoint import load_checkpoint, save_checkpoint
+from models.decoder import Decoder
+from preprocessing.tokenizers import load_tokenizer
+
+
+def run_fn(fn_args: Any) -> None:
+    """Fine-tune a checkpoint and write the result as a Hugging Face checkpoint directory.
+
+    Args:
+        fn_args: TFX's FnArgs. `custom_config` is made by `components.trainer.component.trainer`.
+
+    Raises:
+        DataError: there is nothing to train on.
+        CheckpointError: the checkpoint or its tokenizer cannot be read.
+        TokenmillError: the loss became NaN or infinite.
+    """
+    options = fn_args.custom_config
+    config = TrainingConfig.model_validate(options["training"])
+    checkpoint = Path(options["checkpoint"])
+    data = training_data(fn_args.train_files, checkpoint, config)
+    state = TrainingState(
+        Path(options["state_directory"]), config, options["checkpoint_fingerprint"], data.fingerprint()
+    )
+    decoder = load_checkpoint(checkpoint)
+    history = train(decoder, data, config, Path(fn_args.model_run_dir), state)
+    save_checkpoint(decoder, Path(fn_args.serving_model_dir), like=checkpoint)
+    _write_summary(Path(fn_args.model_run_dir), history, data, config)
+    state.delete()
+    # The next component runs in this process and needs the memory.
+    del decoder
+    keras.backend.clear_session()
+    gc.collect()
+
+
+def training_data(patterns: list[str], checkpoint: Path, config: TrainingConfig) -> TrainingData:
+    """Documents of the transformed examples, with the marks of the checkpoint's tokenizer."""
+    tokenizer = load_tokenizer(checkpoint)
+    end = document_end(tokenizer.special_ids, tokenizer.eos_ids, config.document_end)
+    return TrainingData(read_documents(patterns), end, tokenizer.bos_id if tokenizer.add_bos else None)
+
+
+def train(
+    decoder: Decoder,
+    data: TrainingData,
+    config: TrainingConfig,
+    log_directory: Path,
+    state: TrainingState | None = None,
+) -> TrainingHistory:
+    """Train a decoder in place for `config.steps` steps, from the newest saved state on.
+
+    Args:
+        decoder: weights to start from; changed.
+        data: documents.
+        config: how to train.
+        log_directory: for TensorBoard.
+        state: where an interrupted run left its state, and where to save this one's; None keeps none.
+    """
+    model = LanguageModel(decoder)
+    model.compile(
+        optimizer=make_optimizer(config, decoder.trainable_variables), jit_compile=config.jit_compile
+    )
+    history = state.restore(model) if state else TrainingHistory(config.tokens_per_step)
+    done = len(history.steps)
+    if done:
+        report("training", done, config.steps, "steps", f"resumed after step {done}")
+    if done < config.steps:
+        model.fit(
+            data.dataset(config, done),
+            epochs=1,
+            steps_per_epoch=(config.steps - done) * config.gradient_accumulation_steps,
+            callbacks=[TrainingMonitor(config, history, state, log_directory)],
+            verbose=0,
+            shuffle=False,
+        )
+    return history
+
+
+def _write_summary(
+    folder: Path, history: TrainingHistory, data: TrainingData, config: TrainingConfig
+) -> None:
+    summary = {
+        **history.summary(),
+        "corpus_documents": len(data.documents),
+        "corpus_tokens": data.tokens,
+        "passes_over_corpus": round(config.steps * config.tokens_per_step / data.tokens, 3),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,104 @@
+"""TrainingHistory: what training reported of each step, and its summary."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from models.contract.errors import DataError
+
+SUMMARY = "training_summary.json"
+"""In the ModelRun artifact's folder."""
+
+_CURVE_POINTS = 200
+_FINAL_SHARE = 0.1
+"""The final loss is the mean over this share of the steps: one step's loss says little."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step of the optimiser.
+
+    Args:
+        step: from 1.
+        loss: mean negative log-likelihood per label, in nats.
+        learning_rate: that the step was taken with.
+        seconds: it took.
+    """
+
+    step: int
+    loss: float
+    learning_rate: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class TrainingHistory:
+    """Steps in order; survives an interruption beside the saved state.
+
+    Args:
+        tokens_per_step: tokens that one step sees.
+        steps: the records.
+        resumed_at: steps after which an interrupted run was taken up again.
+    """
+
+    tokens_per_step: int
+    steps: list[StepRecord] = field(default_factory=list)
+    resumed_at: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path, done: int) -> Self:
+        """The history of the first `done` steps, as `write` left it.
+
+        Raises:
+            DataError: the file is not such a history.
+        """
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            steps = [StepRecord(**record) for record in raw["steps"]]
+            resumed = [step for step in raw["resumed_at"] if step < done]
+            return cls(raw["tokens_per_step"], [s for s in steps if s.step <= done], [*resumed, done])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"saved training state {path} cannot be read: {error}.",
+                field=str(path),
+                remedy=f"Delete {path.parent} to train from the start.",
+            ) from error
+
+    def write(self, path: Path) -> None:
+        """Write it as a whole."""
+        partial = path.with_suffix(".part")
+        partial.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        partial.replace(path)
+
+    @property
+    def final_loss(self) -> float:
+        """Mean loss of the last tenth of the steps."""
+        last = self.steps[-max(1, int(len(self.steps) * _FINAL_SHARE)) :]
+        return sum(record.loss for record in last) / len(last)
+
+    def tokens_per_second(self, last: int | None = None) -> float:
+        """Speed over all steps or the last few; the first of several, which traces, is left out."""
+        records = self.steps[1:] if len(self.steps) > 1 else self.steps
+        records = records[-last:] if last else records
+        seconds = sum(record.seconds for record in records)
+        return self.tokens_per_step * len(records) / seconds if seconds else 0.0
+
+    def summary(self) -> dict[str, Any]:
+        """Figures for the run's report; times in seconds, losses in nats per token."""
+        stride = max(1, -(-len(self.steps) // _CURVE_POINTS))
+        points = [*self.steps[::stride], *([] if (len(self.steps) - 1) % stride == 0 else self.steps[-1:])]
+        return {
+            "steps": len(self.steps),
+            "tokens": len(self.steps) * self.tokens_per_step,
+            "seconds": round(sum(record.seconds for record in self.steps), 3),
+            "tokens_per_second": round(self.tokens_per_second(), 1),
+            "first_loss": self.steps[0].loss,
+            "final_loss": self.final_loss,
+            "resumed_at": self.resumed_at,
+            "loss_curve": [
+                {"step": p.step, "tokens": p.step * self.tokens_per_step, "loss": p.loss} for p in points
+            ],
+        }

@@ -1,0 +1,73 @@
+"""TrainingState: weights, optimiser and position of an interrupted run, on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import tensorflow as tf
+
+from components.trainer.language_model import LanguageModel
+from components.trainer.training_config import TrainingConfig
+from components.trainer.training_history import TrainingHistory
+
+_KEPT = 2
+_HISTORY = "history.json"
+_HARMLESS = {"save_every_steps", "jit_compile"}
+"""Settings that do not change what is computed: a run may be resumed with others."""
+
+
+class TrainingState:
+    """Saved states of one training run; the newest complete one is restored.
+
+    The folder's name is a hash of everything that decides the result, so a run with another
+    configuration, checkpoint or corpus never takes up this one.
+
+    Args:
+        base: folder that holds the states of all runs.
+        config: of the training.
+        checkpoint: fingerprint of the weights it starts from.
+        data: fingerprint of the documents.
+    """
+
+    def __init__(self, base: Path, config: TrainingConfig, checkpoint: str, data: str) -> None:
+        decisive = config.model_dump_json(exclude=_HARMLESS)
+        name = hashlib.sha256(f"{decisive}\n{checkpoint}\n{data}".encode()).hexdigest()[:16]
+        self.directory = base / name
+        self._config = config
+
+    def restore(self, model: LanguageModel) -> TrainingHistory:
+        """Load the newest state into the model and its optimiser, if there is one.
+
+        Returns:
+            History of the steps done; empty at the start.
+        """
+        manager = self._manager(model)
+        if manager.latest_checkpoint is None:
+            return TrainingHistory(self._config.tokens_per_step)
+        step = int(manager.latest_checkpoint.rpartition("-")[2])
+        history = TrainingHistory.read(self.directory / _HISTORY, step)
+        manager.checkpoint.restore(manager.latest_checkpoint).assert_consumed()
+        return history
+
+    def save(self, model: LanguageModel, history: TrainingHistory) -> None:
+        """Save the state after the history's last step; older ones but one are deleted.
+
+        A state becomes the newest only once all of its files are there.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        (self.directory / "config.json").write_text(json.dumps(self._config.model_dump(), indent=2) + "\n")
+        history.write(self.directory / _HISTORY)
+        self._manager(model).save(checkpoint_number=len(history.steps))
+
+    def delete(self) -> None:
+        """Remove all states of this run."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _manager(self, model: LanguageModel) -> tf.train.CheckpointManager:
+        # By position: Keras' names of variables differ from one model object to the next.
+        variables = [*model.decoder.weights, *model.optimizer.variables]
+        checkpoint = tf.train.Checkpoint(variables=[variable.value for variable in variables])
+        return tf.train.CheckpointManager(checkpoint, str(self.directory), max_to_keep=_KEPT)
