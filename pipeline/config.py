@@ -20,9 +20,6 @@ from models.contract.errors import ConfigError
 from pipeline.completion_config import CompletionConfig
 from pipeline.model_config import ModelConfig
 
-_UNION_TAGS = ("wheel", "gguf", "hf")
-"""Kinds of `model.source`; pydantic puts them into a fault's location, a file has no such key."""
-
 
 class RunConfig(BaseModel):
     """One run: corpus, model, training, export, evaluation, gate, validation and push.
@@ -126,7 +123,7 @@ def _describe(error: ValidationError, root: type[BaseModel]) -> str:
 
 def _describe_one(fault: dict[str, Any], root: type[BaseModel]) -> str:
     location = fault["loc"]
-    key = ".".join(str(part) for part in location if part not in _UNION_TAGS) or "the whole"
+    key = ".".join(str(part) for part in location) or "the whole"
     if fault["type"] == "extra_forbidden":
         known = _known_keys(root, location[:-1])
         near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
@@ -141,7 +138,7 @@ def _describe_one(fault: dict[str, Any], root: type[BaseModel]) -> str:
 
 
 def _known_keys(root: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Keys of the model at `location`; list positions and union tags on the way are looked through."""
+    """Keys of the model at `location`; positions in lists on the way are looked through."""
     models: list[Any] = [root]
     for part in location:
         fields = [m.model_fields[part].annotation for m in models if part in m.model_fields]

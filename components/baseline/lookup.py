@@ -73,7 +73,7 @@ def checkpoint_fingerprint(directory: Path) -> str:
         raise CheckpointError(
             f"checkpoint {directory} holds no .safetensors file.",
             field=str(directory),
-            remedy="Make one with `tokenmill import gguf FILE --out DIR` or `tokenmill import hf SOURCE --out DIR`.",
+            remedy="Make one with `tokenmill import gguf` or `tokenmill import hf`.",
         )
     digest = hashlib.sha256()
     for path in files:

@@ -13,7 +13,7 @@ from tfx.types.standard_artifacts import InfraBlessing, Model, ModelBlessing, Mo
 
 from components.blessing import Blessing
 from components.model_paths import serving_directory
-from components.perplexity_evaluator.results import RESULTS_FILE
+from components.perplexity_evaluator.result_files import RESULTS_FILE
 from components.pusher.package_pusher import PackagePusher
 from models.contract.manifest import Manifest
 

@@ -1,0 +1,5 @@
+"""Names of files in an evaluation's artifact."""
+
+from __future__ import annotations
+
+RESULTS_FILE = "results.json"

@@ -1,0 +1,123 @@
+"""ServingValidator: tries a package out as a server would, before anyone may push it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from components import progress
+from components.blessing import Blessing
+from components.serving_validator.cached_stream import CachedStream, stream
+from components.serving_validator.validation_config import ValidationConfig
+from models.checkpoint import load_checkpoint
+from models.contract.errors import EngineError, PackageError
+from models.package import verify_content
+from serving.runners.local_runner import LocalRunner
+
+SCORE_TOLERANCE = 2e-3
+"""Nats per token by which `score_ids` may differ from the network's own forward: rounding, no more."""
+
+
+class ServingValidator:
+    """Compares what a package streams with what the trained network computes without any cache.
+
+    Args:
+        package: version directory.
+        checkpoint: Hugging Face directory of the weights that were exported.
+        config: prompts, lengths and the margin.
+    """
+
+    def __init__(self, package: Path, checkpoint: Path, config: ValidationConfig) -> None:
+        self._package = package
+        self._checkpoint = checkpoint
+        self._config = config
+
+    def run(self) -> Blessing:
+        """Load the package in a session, check its hash, tokenizer and streams; never raises for its faults."""
+        try:
+            with LocalRunner(self._package) as runner:
+                verify_content(self._package, runner.manifest)
+                streams = self._stream(runner)
+                nll_sums = [_score(runner, one) for one in streams]
+                golden = len(runner.manifest.tokenizer.golden)
+        except (PackageError, EngineError) as error:
+            return Blessing(False, (f"The package cannot serve: {error}",))
+        faults = self._compare(streams, nll_sums)
+        if faults:
+            return Blessing(False, tuple(faults))
+        tokens = sum(len(one.ids) for one in streams)
+        return Blessing(
+            True,
+            (
+                f"It loads as in TensorFlow Serving; {golden} tokenizer samples and {tokens} streamed tokens "
+                f"of {len(streams)} prompts equal the uncached network.",
+            ),
+        )
+
+    def _stream(self, runner: LocalRunner) -> list[CachedStream]:
+        longest = runner.manifest.max_length
+        max_tokens = min(self._config.max_tokens, longest - 1)
+        room = longest - max_tokens
+        prompts = [ids[-room:] for ids in runner.tokenize(self._config.prompts) if ids]
+        if not prompts:
+            raise PackageError("none of `validation.prompts` has a token.", field="validation.prompts")
+        progress.report("streaming from the package", 0, max_tokens, "tokens per prompt")
+        return stream(runner, prompts, max_tokens)
+
+    def _compare(self, streams: Sequence[CachedStream], nll_sums: Sequence[float]) -> list[str]:
+        decoder = load_checkpoint(self._checkpoint)
+        faults = []
+        for number, (one, nll_sum) in enumerate(zip(streams, nll_sums, strict=True), 1):
+            progress.report("comparing with the uncached network", number, len(streams), "prompts")
+            ids = np.array([[*one.prompt, *one.ids]], np.int32)
+            logits = np.asarray(decoder(ids))[0].astype(np.float64)
+            fault = first_difference(one, logits, self._config.margin) or _score_fault(
+                ids[0], logits, nll_sum
+            )
+            if fault:
+                faults.append(f"Prompt {number}: {fault}")
+        return faults
+
+
+def first_difference(one: CachedStream, logits: np.ndarray, margin: float) -> str | None:
+    """The first place where a stream differs from the uncached forward, in words; None if nowhere.
+
+    Args:
+        one: the cached stream.
+        logits: [T, V], row t predicts the id at t + 1, over prompt and stream.
+        margin: where the two best logits are closer, either id is right and the comparison ends,
+            because the rest of the stream depends on the choice.
+    """
+    for step, (got, logprob) in enumerate(zip(one.ids, one.logprobs, strict=True)):
+        row = logits[len(one.prompt) - 1 + step]
+        if not np.isfinite(row).all() or not math.isfinite(logprob):
+            return f"token {step + 1} has NaN or infinite logits."
+        second, best = np.sort(row)[-2:]
+        wanted = int(row.argmax())
+        if best - second < margin:
+            return None
+        if got != wanted:
+            return (
+                f"token {step + 1} is id {got} in the cached stream, {wanted} in the uncached forward, whose "
+                f"two best logits are {best - second:.4f} apart."
+            )
+    return None
+
+
+def _score(runner: LocalRunner, one: CachedStream) -> float:
+    ids = np.array([[*one.prompt, *one.ids]], np.int32)
+    nll_sum, _ = runner.score(ids, np.array([ids.shape[1]]), np.array([0]))
+    return float(nll_sum[0])
+
+
+def _score_fault(ids: np.ndarray, logits: np.ndarray, nll_sum: float) -> str | None:
+    shifted = logits[:-1] - logits[:-1].max(axis=1, keepdims=True)
+    logprobs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    wanted = -logprobs[np.arange(len(ids) - 1), ids[1:]].sum()
+    difference = abs(nll_sum - wanted) / (len(ids) - 1)
+    if difference <= SCORE_TOLERANCE:
+        return None
+    return f"score_ids says {nll_sum:.4f} nats, the network {wanted:.4f}: {difference:.4g} per token."

@@ -1,0 +1,114 @@
+"""create_pipeline: the mill as a TFX pipeline, the same for every runner."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from tfx import v1 as tfx
+
+from components.baseline.component import baseline_lookup
+from components.corpus_example_gen.component import corpus_example_gen
+from components.exporter.component import exporter
+from components.perplexity_evaluator.component import perplexity_evaluator
+from components.pusher.component import pusher
+from components.serving_validator.component import serving_validator
+from components.trainer.component import trainer
+from pipeline.config import RunConfig
+from preprocessing.preprocessing_fn import PREPROCESSING_FN, transform_config
+
+BEAM_ARGS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
+"""Beam inside this process: starting workers takes longer than reading a corpus of some megabytes."""
+
+
+def new_run_id() -> str:
+    """An id that sorts by time, e.g. `20260301-174530-9f2c`."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pipeline:
+    """All components of a run, wired.
+
+    The baseline lookup takes the run's id as a parameter, so it is never answered from cache;
+    evaluator and pusher depend on its artifact and are therefore never reused when the baseline
+    could have changed. All others are reused when nothing they depend on has changed.
+
+    Args:
+        config: the run.
+        run_id: its id; a new one by default.
+
+    Raises:
+        DataError: the corpus is missing or has no matching file.
+        CheckpointError: the pretrained checkpoint's tokenizer cannot be reproduced.
+    """
+    run_id = run_id or new_run_id()
+    corpus = corpus_example_gen(config.corpus)
+    examples = corpus.outputs["examples"]
+    statistics = tfx.components.StatisticsGen(examples=examples)
+    schema = tfx.components.SchemaGen(statistics=statistics.outputs["statistics"])
+    validator = tfx.components.ExampleValidator(
+        statistics=statistics.outputs["statistics"], schema=schema.outputs["schema"]
+    )
+    transform = tfx.components.Transform(
+        examples=examples,
+        schema=schema.outputs["schema"],
+        preprocessing_fn=PREPROCESSING_FN,
+        custom_config=transform_config(config.model.checkpoint),
+    )
+    train = trainer(
+        config.training,
+        config.model.checkpoint,
+        examples=transform.outputs["transformed_examples"],
+        transform_graph=transform.outputs["transform_graph"],
+        schema=schema.outputs["schema"],
+        state_directory=(config.workdir / "training").resolve(),
+    )
+    export = exporter(config.export, checkpoint=train.outputs["model"], model_name=config.model.name)
+    package = export.outputs["package"]
+    baseline = baseline_lookup(
+        package=package,
+        push_base=config.push_base,
+        pretrained=config.model.checkpoint.resolve(),
+        metadata=config.metadata_path,
+        run_id=run_id,
+    )
+    evaluate = perplexity_evaluator(
+        config.evaluation,
+        config.gate,
+        examples=examples,
+        package=package,
+        baseline=baseline.outputs["baseline"],
+        score_cache=(config.workdir / "scores").resolve(),
+    )
+    serve = serving_validator(config.validation, package=package, checkpoint=train.outputs["model"])
+    push = pusher(
+        package=package,
+        evaluation=evaluate.outputs["evaluation"],
+        model_blessing=evaluate.outputs["model_blessing"],
+        infra_blessing=serve.outputs["infra_blessing"],
+        push_base=config.push_base,
+        run_id=run_id,
+    )
+    components = [
+        corpus,
+        statistics,
+        schema,
+        validator,
+        transform,
+        train,
+        export,
+        baseline,
+        evaluate,
+        serve,
+        push,
+    ]
+    return tfx.dsl.Pipeline(
+        pipeline_name=config.name,
+        pipeline_root=str(config.pipeline_root),
+        components=components,
+        enable_cache=True,
+        metadata_connection_config=tfx.orchestration.metadata.sqlite_metadata_connection_config(
+            str(config.metadata_path)
+        ),
+        beam_pipeline_args=list(BEAM_ARGS),
+    )

@@ -1,0 +1,196 @@
+"""RunRegistry: the runs recorded in ML Metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ml_metadata import metadata_store
+from ml_metadata.proto import metadata_store_pb2
+
+from components.baseline.pushed_models import open_store
+from components.blessing import MESSAGE_PROPERTY, REASONS_FILE
+from components.perplexity_evaluator.result_files import RESULTS_FILE
+from models.contract.errors import ConfigError
+from pipeline.component_run import ComponentRun
+from pipeline.run_journal import RunJournal
+from pipeline.run_record import RunRecord
+
+_STATES = {
+    metadata_store_pb2.Execution.NEW: "new",
+    metadata_store_pb2.Execution.RUNNING: "running",
+    metadata_store_pb2.Execution.COMPLETE: "complete",
+    metadata_store_pb2.Execution.FAILED: "failed",
+    metadata_store_pb2.Execution.CACHED: "cached",
+    metadata_store_pb2.Execution.CANCELED: "canceled",
+}
+
+
+class RunRegistry:
+    """Reads runs; never writes.
+
+    Args:
+        database: SQLite file of ML Metadata.
+        runs_directory: folder of the runs' journals.
+    """
+
+    def __init__(self, database: Path, runs_directory: Path) -> None:
+        self._database = database
+        self._runs = runs_directory
+
+    @classmethod
+    def of_workdir(cls, workdir: Path) -> RunRegistry:
+        """The registry of a working directory."""
+        return cls((workdir / "metadata.sqlite").resolve(), (workdir / "runs").resolve())
+
+    def list(self) -> Sequence[RunRecord]:
+        """All runs, newest first; empty if nothing has run."""
+        if not self._database.is_file():
+            return ()
+        store = open_store(self._database)
+        contexts = store.get_contexts_by_type("pipeline_run")
+        records = [self._record(store, context) for context in contexts]
+        return sorted(records, key=lambda record: record.started, reverse=True)
+
+    def show(self, run_id: str | None = None) -> RunRecord:
+        """One run by its id or an unambiguous beginning of it; the newest without an id.
+
+        Raises:
+            ConfigError: there is no such run, or several begin so.
+        """
+        records = self.list()
+        if not records:
+            raise ConfigError(
+                f"no run is recorded in {self._database}.",
+                field="run",
+                remedy="Start one with `tokenmill run --config configs/demo.yaml`.",
+            )
+        found = [record for record in records if record.run_id.startswith(run_id or "")]
+        if run_id is None or any(record.run_id == run_id for record in found):
+            return next(record for record in found if run_id in (None, record.run_id))
+        if len(found) != 1:
+            raise ConfigError(
+                f"run {run_id!r} names {len(found)} recorded runs.",
+                field="run",
+                remedy="`tokenmill runs list` shows their ids.",
+            )
+        return found[0]
+
+    def _record(self, store: metadata_store.MetadataStore, context: Any) -> RunRecord:
+        journal = RunJournal.read(self._runs / context.name)
+        components = _components(store, context.id)
+        started = journal.get("started") or context.create_time_since_epoch / 1000
+        ended = max((c.started + c.seconds for c in components), default=started)
+        return RunRecord(
+            run_id=context.name,
+            pipeline=journal.get("pipeline", ""),
+            state=_state(components, journal),
+            started=started,
+            seconds=journal.get("seconds", ended - started),
+            error=journal.get("error"),
+            peak_memory_bytes=journal.get("peak_memory_bytes", 0),
+            components=tuple(components),
+            **_evaluation(components),
+            **_verdicts(components),
+            **_push(components),
+        )
+
+
+def _components(store: metadata_store.MetadataStore, context_id: int) -> list[ComponentRun]:
+    executions = store.get_executions_by_context(context_id)
+    return [_component(store, e) for e in sorted(executions, key=lambda execution: execution.id)]
+
+
+def _component(store: metadata_store.MetadataStore, execution: Any) -> ComponentRun:
+    names = [c.name for c in store.get_contexts_by_execution(execution.id) if c.type == "node"]
+    events = [
+        event
+        for event in store.get_events_by_execution_ids([execution.id])
+        if event.type == metadata_store_pb2.Event.OUTPUT
+    ]
+    artifacts = {a.id: a for a in store.get_artifacts_by_id([event.artifact_id for event in events])}
+    outputs = {event.path.steps[0].key: artifacts[event.artifact_id] for event in events}
+    started = execution.create_time_since_epoch / 1000
+    return ComponentRun(
+        id=names[0].rpartition(".")[2] if names else execution.type,
+        state=_STATES.get(execution.last_known_state, "unknown"),
+        started=started,
+        seconds=execution.last_update_time_since_epoch / 1000 - started,
+        outputs={key: artifact.uri for key, artifact in outputs.items()},
+        properties={key: _properties(artifact) for key, artifact in outputs.items()},
+    )
+
+
+def _properties(artifact: Any) -> dict[str, Any]:
+    values = artifact.custom_properties.items()
+    return {key: getattr(value, value.WhichOneof("value")) for key, value in values}
+
+
+def _output(components: list[ComponentRun], component: str, key: str) -> tuple[Path | None, dict[str, Any]]:
+    for run in components:
+        if run.id == component and key in run.outputs:
+            return Path(run.outputs[key]), run.properties[key]
+    return None, {}
+
+
+def _evaluation(components: list[ComponentRun]) -> dict[str, Any]:
+    folder, _ = _output(components, "PerplexityEvaluator", "evaluation")
+    results = _read_json(folder / RESULTS_FILE) if folder else {}
+    if not results:
+        return {}
+    interval = results["interval"]
+    return {
+        "perplexity": results["perplexity"],
+        "baseline_perplexity": results["baseline_perplexity"],
+        "ratio": results["ratio"],
+        "interval": tuple(interval) if interval else None,
+        "scored": results["scored"],
+        "baseline": results["baseline"],
+    }
+
+
+def _verdicts(components: list[ComponentRun]) -> dict[str, Any]:
+    verdicts: dict[str, Any] = {}
+    reasons: list[str] = []
+    validators = (
+        ("blessed", "PerplexityEvaluator", "model_blessing"),
+        ("servable", "ServingValidator", "infra_blessing"),
+    )
+    for name, component, key in validators:
+        folder, properties = _output(components, component, key)
+        if folder is not None and "blessed" in properties:
+            verdicts[name] = properties["blessed"] == 1
+            stored = _read_json(folder / REASONS_FILE)
+            reasons += stored.get("reasons", [properties.get(MESSAGE_PROPERTY, "")])
+    return {**verdicts, "reasons": tuple(reasons)}
+
+
+def _push(components: list[ComponentRun]) -> dict[str, Any]:
+    _, properties = _output(components, "Pusher", "pushed_model")
+    if properties.get("pushed") != 1:
+        return {}
+    return {
+        "pushed_version": int(properties["pushed_version"]),
+        "pushed_path": properties["pushed_destination"],
+    }
+
+
+def _state(components: list[ComponentRun], journal: dict[str, Any]) -> str:
+    if journal.get("error") or any(component.state == "failed" for component in components):
+        return "failed"
+    _, properties = _output(components, "Pusher", "pushed_model")
+    if "pushed" in properties:
+        if properties["pushed"] != 1:
+            return "not blessed"
+        return "pushed" if properties.get("new", 1) else "unchanged"
+    return "running" if RunJournal.is_alive(journal) and not journal.get("finished") else "interrupted"
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values
