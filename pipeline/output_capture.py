@@ -29,28 +29,23 @@ def captured_output(log_path: Path) -> Iterator[TextIO]:
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    kept_out, kept_err = os.dup(1), os.dup(2)
-    streams = sys.stdout, sys.stderr
-    log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    terminal = open(os.dup(kept_err), "w", buffering=1, encoding="utf-8", errors="replace")
-    sink = open(os.dup(log), "w", buffering=1, encoding="utf-8", errors="replace")
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.close(log)
-    sys.stdout = sys.stderr = sink
-    try:
-        with _logging_to(sink):
-            yield terminal
-    finally:
-        sys.stdout, sys.stderr = streams
-        sink.flush()
-        terminal.flush()
-        os.dup2(kept_out, 1)
-        os.dup2(kept_err, 2)
-        for handle in (kept_out, kept_err):
-            os.close(handle)
-        terminal.close()
-        sink.close()
+    kept, streams = (os.dup(1), os.dup(2)), (sys.stdout, sys.stderr)
+    with _writer(kept[1]) as terminal, log_path.open("a", buffering=1, encoding="utf-8") as log:
+        try:
+            for descriptor in (1, 2):
+                os.dup2(log.fileno(), descriptor)
+            sys.stdout = sys.stderr = log
+            with _logging_to(log):
+                yield terminal
+        finally:
+            sys.stdout, sys.stderr = streams
+            for descriptor, original in enumerate(kept, 1):
+                os.dup2(original, descriptor)
+                os.close(original)
+
+
+def _writer(descriptor: int) -> TextIO:
+    return os.fdopen(os.dup(descriptor), "w", buffering=1, encoding="utf-8", errors="replace")
 
 
 @contextmanager

@@ -18,11 +18,3 @@ class RunObserver(Protocol):
 
     def component_finished(self, component: str, state: str, seconds: float) -> None:
         """A component ended as "complete", "cached" or "failed"."""
-
-
-class NullRunObserver:
-    """Sees nothing."""
-
-    def component_started(self, component: str, number: int, total: int) -> None: ...
-    def component_progress(self, progress: Progress) -> None: ...
-    def component_finished(self, component: str, state: str, seconds: float) -> None: ...

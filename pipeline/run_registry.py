@@ -26,6 +26,7 @@ _STATES = {
     metadata_store_pb2.Execution.CACHED: "cached",
     metadata_store_pb2.Execution.CANCELED: "canceled",
 }
+_PLAIN = ("int_value", "double_value", "string_value", "bool_value")
 
 
 class RunRegistry:
@@ -125,7 +126,8 @@ def _component(store: metadata_store.MetadataStore, execution: Any) -> Component
 
 def _properties(artifact: Any) -> dict[str, Any]:
     values = artifact.custom_properties.items()
-    return {key: getattr(value, value.WhichOneof("value")) for key, value in values}
+    kinds = {key: (value, value.WhichOneof("value")) for key, value in values}
+    return {key: getattr(value, kind) for key, (value, kind) in kinds.items() if kind in _PLAIN}
 
 
 def _output(components: list[ComponentRun], component: str, key: str) -> tuple[Path | None, dict[str, Any]]:

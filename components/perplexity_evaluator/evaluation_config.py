@@ -21,7 +21,7 @@ class EvaluationConfig(BaseModel):
     num_tokens: int = Field(
         default=20_480,
         ge=1,
-        description="Score whole windows until this many held-out tokens are scored (all, if there are fewer).",
+        description="Held-out tokens to score at least, in whole windows; all if there are fewer.",
     )
     batch_size: int = Field(default=4, ge=1, description="Windows per forward pass.")
     bootstrap_samples: int = Field(default=2000, ge=100, description="Resamples of the paired interval.")

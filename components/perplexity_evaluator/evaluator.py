@@ -97,7 +97,7 @@ class Evaluator:
         )
         if not windows:
             raise DataError(
-                f"none of the {len(documents)} held-out documents has two tokens, the least that can be scored.",
+                f"none of the {len(documents)} held-out documents has two tokens: nothing can be scored.",
                 field="corpus",
                 remedy="Add longer texts or raise `corpus.eval_fraction`.",
             )

@@ -36,7 +36,7 @@ class ServingValidator:
         self._config = config
 
     def run(self) -> Blessing:
-        """Load the package in a session, check its hash, tokenizer and streams; never raises for its faults."""
+        """Check the package's loading, hash, tokenizer and streams; its faults become reasons, not errors."""
         try:
             with LocalRunner(self._package) as runner:
                 verify_content(self._package, runner.manifest)
