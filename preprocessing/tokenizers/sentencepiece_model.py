@@ -54,8 +54,14 @@ def _trainer(vocab_size: int) -> bytes:
 
 
 def _normalizer() -> bytes:
-    """The identity: no dummy prefix, white space neither removed nor escaped."""
-    return _message(1, b"identity") + _message(2, b"") + _integer(3, 0) + _integer(4, 0) + _integer(5, 0)
+    """The identity: no replacements, no dummy prefix, white space neither removed nor escaped.
+
+    Without a table of replacements each load would log that there is none. So there is one without
+    entries: a double-array trie whose root leads to units that carry no byte's label.
+    """
+    trie = struct.pack("<256I", 0, *[1 << 31] * 255)
+    table = struct.pack("<I", len(trie)) + trie + b"\0"
+    return _message(1, b"identity") + _message(2, table) + _integer(3, 0) + _integer(4, 0) + _integer(5, 0)
 
 
 def _piece(text: str, score: float, kind: int) -> bytes:

@@ -1,0 +1,141 @@
+"""`tokenmill tokenize`: text to ids, as a model sees it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from cli.console import json_option, print_json, quiet_tensorflow
+from models.contract.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from preprocessing.tokenizers import GraphTokenizer
+
+_READ_BYTES = 1 << 18
+
+
+@click.command(
+    name="tokenize",
+    epilog="Examples: tokenmill tokenize --tokenizer checkpoints/smollm2 'def f(x):' · "
+    "tokenmill tokenize --tokenizer checkpoints/smollm2 --jsonl < texts.jsonl > ids.jsonl",
+)
+@click.option(
+    "--tokenizer",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Checkpoint directory or tokenizer.json.",
+)
+@click.option(
+    "--jsonl",
+    is_flag=True,
+    help="Read JSON strings, one a line, from the file TEXT or stdin; print one JSON list of ids a line.",
+)
+@click.option(
+    "--special",
+    is_flag=True,
+    help="Turn the names of special tokens into their ids; by default they are text like any other.",
+)
+@json_option
+@click.argument("text", required=False)
+def command(path: Path, jsonl: bool, special: bool, as_json: bool, text: str | None) -> None:
+    """Print the token ids of TEXT and the piece of text that each stands for.
+
+    With --jsonl, TEXT is the name of a file of JSON strings; without it they come from stdin.
+    """
+    if text is None and not jsonl:
+        raise ConfigError(
+            "no TEXT to tokenize.",
+            field="text",
+            remedy="Give one, or --jsonl to read JSON strings from stdin.",
+        )
+    source = _opened(text) if jsonl else None
+    quiet_tensorflow()
+    from preprocessing.tokenizers import load_tokenizer
+
+    tokenizer = load_tokenizer(path)
+    if source is None:
+        _show(tokenizer, str(text), special, as_json)
+    else:
+        with source:
+            _convert(tokenizer, source, text or "stdin", special)
+
+
+def _show(tokenizer: GraphTokenizer, text: str, special: bool, as_json: bool) -> None:
+    ids = tokenizer.encode_batch([_utf8(text, "TEXT")], with_special=special)[0]
+    table = tokenizer.token_bytes
+    pieces = [table[index] for index in ids]
+    if as_json:
+        print_json({"ids": ids, "pieces": [piece.decode("utf-8", "replace") for piece in pieces]})
+        return
+    for index, piece in zip(ids, pieces, strict=True):
+        click.echo(f"{index:>8}  {_readable(piece)}")
+    click.echo(f"{len(ids)} tokens, {len(text.encode())} bytes", err=True)
+
+
+def _readable(piece: bytes) -> str:
+    """A quoted string, or quoted bytes where a token ends within a character."""
+    try:
+        return repr(piece.decode("utf-8"))
+    except UnicodeDecodeError:
+        return repr(piece)
+
+
+def _opened(name: str | None) -> BinaryIO:
+    if name is None:
+        return sys.stdin.buffer
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror}.", field=name) from error
+
+
+def _convert(tokenizer: GraphTokenizer, stream: BinaryIO, name: str, special: bool) -> None:
+    """Write one list of ids for each line, as soon as the line is there."""
+    number = 0
+    for lines in _lines(stream):
+        texts = [_parse(line, f"{name}: line {number + place}") for place, line in enumerate(lines, 1)]
+        number += len(lines)
+        for ids in tokenizer.encode_batch(texts, with_special=special):
+            sys.stdout.write(json.dumps(ids) + "\n")
+        sys.stdout.flush()
+
+
+def _lines(stream: BinaryIO) -> Iterator[list[bytes]]:
+    """Complete lines, as many as have arrived; what follows the last line end is a line too."""
+    parts: list[bytes] = []
+    while chunk := stream.read1(_READ_BYTES):  # type: ignore[attr-defined]
+        head, end, tail = chunk.rpartition(b"\n")
+        if end:
+            yield (b"".join(parts) + head).split(b"\n")
+            parts = []
+        parts.append(tail)
+    rest = b"".join(parts)
+    if rest:
+        yield [rest]
+
+
+def _parse(line: bytes, place: str) -> bytes:
+    """The UTF-8 of a line's JSON string."""
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except ValueError as error:
+        raise DataError(f"{place} is not JSON: {error}.", remedy="Write one JSON string a line.") from error
+    if not isinstance(value, str):
+        raise DataError(f"{place} is {json.dumps(value)[:80]}.", remedy="Write one JSON string a line.")
+    return _utf8(value, place)
+
+
+def _utf8(text: str, place: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{place} holds half a surrogate pair (\\u{ord(text[error.start]):04x}), which no text can.",
+            remedy="Write both halves or the character itself.",
+        ) from error
