@@ -121,11 +121,10 @@ class AsyncLLMEngine:
 
     def health(self) -> EngineHealth:
         """Whether requests are taken and steps go on; callable from any thread."""
-        unfinished = self._engine.num_unfinished
-        waited = self._engine.clock() - self._thread.progress_at if unfinished else 0.0
+        waited = 0.0 if self._thread.idle else self._engine.clock() - self._thread.progress_at
         return EngineHealth(
             ready=self._thread.is_open and not self._draining,
-            unfinished=unfinished,
+            unfinished=self._engine.num_unfinished,
             seconds_without_progress=max(0.0, waited),
             error=self._thread.crashed,
         )

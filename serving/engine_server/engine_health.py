@@ -12,7 +12,7 @@ class EngineHealth:
     Args:
         ready: whether new requests are taken.
         unfinished: requests waiting or running.
-        seconds_without_progress: since the last step ended or work arrived; 0 while idle.
+        seconds_without_progress: since the last step or job ended or work arrived; 0 while idle.
         error: what crashed it, if anything did.
     """
 

@@ -29,7 +29,8 @@ class EngineThread:
     Attributes:
         done: completes when the thread has ended.
         crashed: why the thread ended unasked, None if it did not.
-        progress_at: when the last step ended or work arrived, on the engine's clock.
+        idle: whether it waits for work.
+        progress_at: when the last step or job ended or work arrived, on the engine's clock.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class EngineThread:
         self._thread = threading.Thread(target=self._run, name="tokenmill-engine", daemon=True)
         self.done: Future[None] = Future()
         self.crashed: str | None = None
+        self.idle = True
         self.progress_at = engine.clock()
 
     @property
@@ -95,6 +97,7 @@ class EngineThread:
             _log.exception("the engine's loop crashed")
             self.crashed = type(error).__name__
         finally:
+            self.idle = True
             self._close()
 
     def _should_stop(self) -> bool:
@@ -105,10 +108,16 @@ class EngineThread:
     def _run_jobs(self) -> None:
         """Run the jobs that are there; wait for one if there is nothing else to do."""
         if not self._engine.has_unfinished:
-            _run(*self._jobs.get())
-            self.progress_at = self._engine.clock()
+            self._run_job(wait=True)
         for _ in range(self._jobs.qsize()):
-            _run(*self._jobs.get())
+            self._run_job()
+
+    def _run_job(self, *, wait: bool = False) -> None:
+        self.idle = wait
+        future, job = self._jobs.get()
+        self.progress_at = self._engine.clock()
+        self.idle = False
+        _run(future, job)
 
     def _close(self) -> None:
         with self._lock:

@@ -1,0 +1,196 @@
+"""Fakes for everything around the engine: a model that is a function, a clock, a recording observer."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from models.contract.sampling_params import SamplingParams
+from serving.engine.engine_config import EngineConfig
+from serving.engine.llm_engine import LLMEngine
+from serving.engine.scheduler_output import SchedulerOutput
+from serving.engine.step_result import StepResult
+from serving.engine.token_output import TokenOutput
+
+NextToken = Callable[[tuple[int, ...], SamplingParams], int]
+"""The id that follows a context."""
+
+EOS = 256
+BYTE_VOCAB = [bytes([i]) for i in range(256)] + [b""]
+"""One id per byte, and an end id without text."""
+
+
+def hashed(vocab_size: int = len(BYTE_VOCAB)) -> NextToken:
+    """A model whose next id depends on every id before it, on the seed and on nothing else."""
+
+    def next_token(context: tuple[int, ...], params: SamplingParams) -> int:
+        return zlib.crc32(repr((context, params.seed)).encode()) % vocab_size
+
+    return next_token
+
+
+def scripted(answers: dict[str, str | list[int]]) -> NextToken:
+    """A model that answers known prompts byte by byte, or with the given ids, and then ends."""
+    table = {
+        tuple(prompt.encode()): list(answer.encode()) if isinstance(answer, str) else answer
+        for prompt, answer in answers.items()
+    }
+
+    def next_token(context: tuple[int, ...], params: SamplingParams) -> int:
+        prompt = max((p for p in table if context[: len(p)] == p), key=len)
+        answer = table[prompt][len(context) - len(prompt) :]
+        return answer[0] if answer else EOS
+
+    return next_token
+
+
+class FakeClock:
+    """Seconds that pass only when told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class FakeModelRunner:
+    """Keeps ids in blocks exactly where a model would keep their KV, and reads contexts from there.
+
+    A wrong block table, a block shared by mistake or KV that was never written therefore changes
+    the answer or raises.
+    """
+
+    def __init__(self, next_token: NextToken, block_size: int, num_blocks: int) -> None:
+        self.next_token = next_token
+        self.block_size = block_size
+        self.num_blocks = num_blocks
+        self.memory: dict[tuple[int, int], int] = {}
+        self.nonce = 1
+        self.outputs: list[SchedulerOutput] = []
+        self.failures: list[Exception] = []
+        self.before_step: Callable[[SchedulerOutput], None] = lambda output: None
+
+    def lose_memory(self) -> None:
+        """What a restart of the server does."""
+        self.memory.clear()
+        self.nonce += 1
+
+    def execute(self, output: SchedulerOutput) -> StepResult:
+        self.outputs.append(output)
+        self.before_step(output)
+        lost = bool(output.decodes or any(c.start for c in output.prefills)) and not self.memory
+        prefills = tuple(
+            self._run(list(c.token_ids), c.start, c.block_table, c.params, lost) for c in output.prefills
+        )
+        decodes = tuple(self._decode(row, output.steps, lost) for row in output.decodes)
+        if self.failures:
+            raise self.failures.pop(0)
+        return StepResult(prefills, decodes, self.nonce, prefill_seconds=0.25, decode_seconds=0.125)
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return [list(text.encode()) for text in texts]
+
+    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [b"".join(BYTE_VOCAB[i] for i in row).decode("utf-8", "replace") for row in ids]
+
+    def _decode(self, row: Any, steps: int, lost: bool) -> tuple[TokenOutput, ...]:
+        made: list[TokenOutput] = []
+        token, length = row.last_id, row.length
+        for _ in range(steps):
+            made.append(self._run([token], length, row.block_table, row.params, lost))
+            token, length = made[-1].id, length + 1
+        stops = [i for i, token in enumerate(made) if token.id in row.stop_ids]
+        return tuple(made[: stops[0] + 1] if stops else made)
+
+    def _run(
+        self, ids: list[int], start: int, table: Sequence[int], params: SamplingParams, lost: bool
+    ) -> TokenOutput:
+        for position, token in enumerate(ids, start):
+            block = table[position // self.block_size]
+            assert 0 < block < self.num_blocks
+            self.memory[block, position % self.block_size] = token
+        slots = [(table[p // self.block_size], p % self.block_size) for p in range(start + len(ids))]
+        context = tuple(self.memory.get(slot, 0) if lost else self.memory[slot] for slot in slots)
+        return TokenOutput(self.next_token(context, params), -0.5)
+
+
+class RecordingObserver:
+    """Notes the engine's events in order."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *values: self.events.append((name, *values))
+
+    def of(self, name: str) -> list[tuple[Any, ...]]:
+        """Values of all events of a name."""
+        return [event[1:] for event in self.events if event[0] == name]
+
+
+class EngineUnderTest:
+    """An engine with all its fakes at hand, and the text and ids each request got so far."""
+
+    def __init__(self, next_token: NextToken | None = None, **limits: Any) -> None:
+        sizes = {"vocab_size": len(BYTE_VOCAB), "max_length": 64, "block_size": 4, "num_blocks": 65}
+        self.config = EngineConfig(**{**sizes, **limits})
+        self.runner = FakeModelRunner(next_token or hashed(), self.config.block_size, self.config.num_blocks)
+        self.clock = FakeClock()
+        self.observer = RecordingObserver()
+        self.engine = LLMEngine(self.runner, self.config, BYTE_VOCAB, (EOS,), self.clock, self.observer)
+        self.text: dict[str, str] = {}
+        self.ids: dict[str, list[int]] = {}
+        self.reasons: dict[str, str] = {}
+
+    def add(self, request_id: str, prompt: str | list[int] = "abc", **params: Any) -> None:
+        options = {name: params.pop(name) for name in ("tenant", "cap_max_tokens") if name in params}
+        ids = list(prompt.encode()) if isinstance(prompt, str) else prompt
+        self.engine.add_request(request_id, ids, SamplingParams(**params), **options)
+
+    def step(self) -> None:
+        self.take(self.engine.step())
+
+    def run(self, limit: int = 1000) -> None:
+        for _ in range(limit):
+            if not self.engine.has_unfinished:
+                return
+            self.step()
+        raise AssertionError(f"not finished after {limit} steps")
+
+    def abort(self, request_id: str) -> None:
+        output = self.engine.abort_request(request_id)
+        self.take([output] if output else [])
+
+    def take(self, outputs: Sequence[Any]) -> None:
+        for output in outputs:
+            assert output.request_id not in self.reasons, "an output after the last one"
+            self.text[output.request_id] = self.text.get(output.request_id, "") + output.text_delta
+            ids = self.ids.setdefault(output.request_id, [])
+            ids.extend(token.id for token in output.tokens)
+            assert output.num_output_tokens == len(ids), "tokens lost or repeated"
+            if output.finish_reason is not None:
+                self.reasons[output.request_id] = str(output.finish_reason)
+
+    @property
+    def last(self) -> SchedulerOutput:
+        """What the latest step ran."""
+        return self.runner.outputs[-1]
+
+    def check_blocks(self) -> None:
+        """Used + free = total, every block's holders are known, and an idle engine holds none."""
+        scheduler = self.engine.scheduler
+        blocks = scheduler.blocks
+        held = {block for sequence in scheduler.running for block in sequence.block_table}
+        assert 0 not in held
+        assert len(held) == blocks.num_used
+        assert blocks.num_free + len(held) == blocks.num_total == self.config.num_blocks - 1
+        assert not any(sequence.block_table for sequence in scheduler.waiting)
+        if not self.engine.has_unfinished:
+            assert blocks.num_used == 0

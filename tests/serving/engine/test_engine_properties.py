@@ -1,0 +1,166 @@
+"""Whatever is added, stepped, aborted, lost or broken: the books balance and the answers are right."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from models.contract.errors import ContextLengthError, OverloadedError
+from models.contract.sampling_params import SamplingParams
+from serving.engine.recovery import MAX_LOSSES
+from tests.fakes import BYTE_VOCAB, EOS, EngineUnderTest, hashed
+
+# Few different ids, so that prefixes are shared and stop strings occur.
+ALPHABET = [*b"ab", 0xC3, 0xA9, EOS]
+hashed_index = hashed(997)
+
+
+def next_token(context: tuple[int, ...], params: SamplingParams) -> int:
+    return ALPHABET[hashed_index(context, params) % len(ALPHABET)]
+
+
+@dataclass(frozen=True)
+class Answer:
+    ids: list[int]
+    text: str
+    reason: str
+
+
+def alone(prompt: list[int], params: SamplingParams, max_tokens: int) -> Answer:
+    """The definition of an answer: one id after the other, no batch, no blocks, no steps."""
+    ids: list[int] = []
+    while True:
+        ids.append(next_token((*prompt, *ids), params))
+        if (ids[-1] == EOS and not params.ignore_eos) or ids[-1] in params.stop_ids:
+            return Answer(ids, text_of(ids[:-1], final=True), "stop")
+        text = text_of(ids, final=False)
+        ends = [(text.index(s) + len(s), text.index(s)) for s in params.stop if s in text]
+        if ends:
+            return Answer(ids, text[: min(ends)[1]], "stop")
+        if len(ids) == max_tokens:
+            return Answer(ids, text_of(ids, final=True), "length")
+
+
+def text_of(ids: list[int], *, final: bool) -> str:
+    data = b"".join(BYTE_VOCAB[i] for i in ids)
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data, final)
+
+
+prompts = st.one_of(
+    st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=30),
+    # Prompts with a long common beginning.
+    st.builds(
+        lambda n, tail: [*([97, 98] * 12)[:n], *tail], st.integers(1, 24), st.lists(st.just(97), max_size=3)
+    ),
+)
+all_params = st.builds(
+    SamplingParams,
+    max_tokens=st.integers(1, 14),
+    seed=st.integers(0, 3),
+    ignore_eos=st.booleans(),
+    stop_ids=st.sampled_from([(), (98,)]),
+    stop=st.lists(st.sampled_from(["ab", "aab", "é", "bé", "\ufffd"]), max_size=2).map(tuple),
+)
+limits = st.fixed_dictionaries(
+    {
+        "block_size": st.sampled_from([1, 2, 4, 8]),
+        "num_blocks": st.integers(6, 40),
+        "max_num_seqs": st.integers(1, 5),
+        "max_num_batched_tokens": st.integers(6, 40),
+        "mixed_prefill_tokens": st.integers(1, 16),
+        "max_decode_steps": st.integers(1, 5),
+        "max_waiting": st.integers(1, 4),
+        "prefix_caching": st.booleans(),
+    }
+)
+
+
+class EngineMachine(RuleBasedStateMachine):
+    @initialize(limits=limits)
+    def start(self, limits: dict[str, Any]) -> None:
+        self.test = EngineUnderTest(next_token, max_length=40, **limits)
+        self.expected: dict[str, Answer] = {}
+        self.losses = 0
+        self.count = 0
+
+    @rule(prompt=prompts, params=all_params, tenant=st.sampled_from(["", "other"]), cap=st.booleans())
+    def add(self, prompt: list[int], params: SamplingParams, tenant: str, cap: bool) -> None:
+        config = self.test.config
+        room = min(config.max_length, config.max_tokens_in_blocks) - len(prompt)
+        self.count += 1
+        name = str(self.count)
+        try:
+            self.test.engine.add_request(name, prompt, params, tenant=tenant, cap_max_tokens=cap)
+        except ContextLengthError:
+            assert room < 1 or (params.max_tokens > room and not cap)
+        except OverloadedError:
+            assert self.test.engine.num_unfinished >= config.max_waiting
+        else:
+            self.expected[name] = alone(prompt, params, min(params.max_tokens, room))
+
+    @rule(steps=st.integers(1, 6))
+    def step(self, steps: int) -> None:
+        for _ in range(steps):
+            self.test.step()
+            self.losses = 0
+            self.balance()
+
+    @rule(data=st.data())
+    def abort(self, data: st.DataObject) -> None:
+        unfinished = [name for name in self.expected if name not in self.test.reasons]
+        if unfinished:
+            self.test.abort(data.draw(st.sampled_from(unfinished)))
+
+    @rule()
+    def lose_memory(self) -> None:
+        if self.losses < MAX_LOSSES - 1:
+            self.losses += 1
+            self.test.runner.lose_memory()
+            self.test.step()
+
+    @rule()
+    def fail_once(self) -> None:
+        # One failure at a time, so that nobody meets two in a row: every answer must be complete.
+        failing = any(s.num_failures for s in self._sequences())
+        if self.test.engine.has_unfinished and not failing:
+            self.test.runner.failures.append(RuntimeError("hiccup"))
+            self.test.step()
+            self.test.runner.failures.clear()
+
+    @invariant()
+    def balance(self) -> None:
+        if hasattr(self, "test"):
+            self.test.check_blocks()
+            self.check_answers()
+
+    def check_answers(self) -> None:
+        test = self.test
+        for name, answer in self.expected.items():
+            ids, reason = test.ids.get(name, []), test.reasons.get(name)
+            if reason in (None, "abort"):
+                assert ids == answer.ids[: len(ids)]
+                assert reason == "abort" or answer.text.startswith(test.text.get(name, ""))
+            else:
+                assert (ids, test.text[name], reason) == (answer.ids, answer.text, answer.reason)
+
+    def _sequences(self) -> list[Any]:
+        scheduler = self.test.engine.scheduler
+        return [*scheduler.running, *scheduler.waiting]
+
+    def teardown(self) -> None:
+        if not hasattr(self, "test"):
+            return
+        self.test.run()
+        self.balance()
+        assert set(self.test.reasons) == set(self.expected)
+        assert self.test.engine.scheduler.blocks.num_used == 0
+        assert set(self.test.reasons.values()) <= {"stop", "length", "abort"}
+
+
+TestEngine = EngineMachine.TestCase
+TestEngine.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
