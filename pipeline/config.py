@@ -108,7 +108,8 @@ class RunConfig(BaseModel):
                 remedy="Start from the commented tokenmill.yaml.",
             )
         try:
-            return cls.model_validate(raw)
+            # A section whose lines are all commented out is None to YAML: it means its defaults.
+            return cls.model_validate({key: value for key, value in raw.items() if value is not None})
         except ValidationError as error:
             raise ConfigError(f"{source}: {_describe(error, cls)}", field=source) from error
 

@@ -12,7 +12,7 @@ from components import progress
 from models.contract.errors import ConfigError, TokenmillError
 from pipeline.config import RunConfig
 from pipeline.output_capture import captured_output
-from pipeline.run_journal import RunJournal
+from pipeline.run_journal import INTERRUPTED, RunJournal
 from pipeline.run_observer import RunObserver
 from pipeline.run_record import RunRecord
 from pipeline.run_registry import RunRegistry
@@ -43,7 +43,7 @@ def run(config: RunConfig, run_id: str, observer: Callable[[TextIO], RunObserver
     with _workdir_errors(config):
         config.pipeline_root.mkdir(parents=True, exist_ok=True)
         journal.start(config.name, config.to_yaml())
-    error: str | None = "interrupted"
+    error: str | None = INTERRUPTED
     try:
         with captured_output(journal.log_path) as terminal:
             _run_components(config, run_id, observer(terminal), journal)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
-
 from tfx import v1 as tfx
 
 from components.baseline.component import baseline_lookup
@@ -15,15 +12,11 @@ from components.pusher.component import pusher
 from components.serving_validator.component import serving_validator
 from components.trainer.component import trainer
 from pipeline.config import RunConfig
+from pipeline.run_id import new_run_id
 from preprocessing.preprocessing_fn import PREPROCESSING_FN, transform_config
 
 BEAM_ARGS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
 """Beam inside this process: starting workers takes longer than reading a corpus of some megabytes."""
-
-
-def new_run_id() -> str:
-    """An id that sorts by time, e.g. `20260301-174530-9f2c`."""
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
 def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pipeline:
@@ -54,6 +47,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         schema=schema.outputs["schema"],
         preprocessing_fn=PREPROCESSING_FN,
         custom_config=transform_config(config.model.checkpoint),
+        disable_statistics=True,
     )
     train = trainer(
         config.training,

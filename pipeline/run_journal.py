@@ -14,6 +14,8 @@ import psutil
 JOURNAL_FILE = "run.json"
 LOG_FILE = "run.log"
 CONFIG_FILE = "config.yaml"
+INTERRUPTED = "interrupted"
+"""Recorded as the error of a run that was stopped from outside."""
 
 
 class RunJournal:

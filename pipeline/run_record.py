@@ -24,6 +24,7 @@ class RunRecord:
         baseline_perplexity: of the baseline on the same windows.
         ratio: the first over the second.
         interval: of the ratio, paired bootstrap.
+        confidence: its level.
         scored: held-out tokens scored.
         baseline: what the baseline was, in words.
         blessed: the evaluator's verdict, None before there was one.
@@ -45,6 +46,7 @@ class RunRecord:
     baseline_perplexity: float | None = None
     ratio: float | None = None
     interval: tuple[float, float] | None = None
+    confidence: float = 0.95
     scored: int = 0
     baseline: str = ""
     blessed: bool | None = None

@@ -15,7 +15,7 @@ from components.blessing import MESSAGE_PROPERTY, REASONS_FILE
 from components.perplexity_evaluator.result_files import RESULTS_FILE
 from models.contract.errors import ConfigError
 from pipeline.component_run import ComponentRun
-from pipeline.run_journal import RunJournal
+from pipeline.run_journal import INTERRUPTED, RunJournal
 from pipeline.run_record import RunRecord
 
 _STATES = {
@@ -148,6 +148,7 @@ def _evaluation(components: list[ComponentRun]) -> dict[str, Any]:
         "baseline_perplexity": results["baseline_perplexity"],
         "ratio": results["ratio"],
         "interval": tuple(interval) if interval else None,
+        "confidence": results["confidence"],
         "scored": results["scored"],
         "baseline": results["baseline"],
     }
@@ -180,6 +181,8 @@ def _push(components: list[ComponentRun]) -> dict[str, Any]:
 
 
 def _state(components: list[ComponentRun], journal: dict[str, Any]) -> str:
+    if journal.get("error") == INTERRUPTED:
+        return INTERRUPTED
     if journal.get("error") or any(component.state == "failed" for component in components):
         return "failed"
     _, properties = _output(components, "Pusher", "pushed_model")
@@ -187,7 +190,7 @@ def _state(components: list[ComponentRun], journal: dict[str, Any]) -> str:
         if properties["pushed"] != 1:
             return "not blessed"
         return "pushed" if properties.get("new", 1) else "unchanged"
-    return "running" if RunJournal.is_alive(journal) and not journal.get("finished") else "interrupted"
+    return "running" if RunJournal.is_alive(journal) and not journal.get("finished") else INTERRUPTED
 
 
 def _read_json(path: Path) -> dict[str, Any]:

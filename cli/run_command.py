@@ -1,0 +1,123 @@
+"""`tokenmill run`: corpus and checkpoint in, blessed and pushed model package out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from models.contract.errors import NotBlessedError
+
+if TYPE_CHECKING:
+    from pipeline.config import RunConfig
+    from pipeline.run_record import RunRecord
+
+
+@click.command(name="run")
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("tokenmill.yaml"),
+    show_default=True,
+    help="The run's configuration.",
+)
+@click.option("--dry-run", is_flag=True, help="Check the configuration and print the estimate, no more.")
+@json_option
+def command(config_path: Path, dry_run: bool, as_json: bool) -> None:
+    """Run the pipeline: read, tokenize, train, export, evaluate, validate, push.
+
+    A run can be stopped and started again: what is unchanged answers from cache, and training goes on
+    from its last saved state. Each component's own output is in the run's log below `workdir`.
+
+    Exit code 5: the model was not blessed, and nothing was pushed.
+
+    \b
+    Examples:
+      tokenmill run --config configs/demo.yaml
+      tokenmill run --config configs/demo.yaml --dry-run
+      tokenmill run --json > result.json
+    """
+    quiet_tensorflow()
+    from pipeline.config import RunConfig
+
+    config = RunConfig.load(config_path)
+    estimate = _announce(config, fetch=not dry_run)
+    if dry_run:
+        if as_json:
+            print_json(estimate)
+        return
+    record = _run(config)
+    completion = _finish(config, record, as_json)
+    if as_json:
+        print_json({**record.to_json(), "completion": completion})
+    if record.pushed_path is None:
+        raise NotBlessedError(f"run {record.run_id} pushed nothing: {_why(record)}")
+
+
+def _announce(config: RunConfig, *, fetch: bool) -> dict[str, float | str] | None:
+    """Make the checkpoint if it is missing, print the estimate and return it."""
+    from models.decoder_config import DecoderConfig
+    from pipeline.checkpoint_source import ensure_checkpoint
+    from pipeline.run_estimate import RunEstimate, measure_gigaflops
+
+    console = stderr_console()
+    if fetch:
+        ensure_checkpoint(
+            config.model, config.workdir, lambda text: console.print(text, highlight=False, soft_wrap=True)
+        )
+    elif not (config.model.checkpoint / "config.json").is_file():
+        console.print(f"{config.model.checkpoint} will be made from {config.model.source}.", highlight=False)
+        return None
+    decoder = DecoderConfig.load(config.model.checkpoint)
+    estimate = RunEstimate.make(config, decoder, measure_gigaflops())
+    for line in estimate.lines(config):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    return {
+        "seconds": estimate.seconds,
+        "memory_bytes": estimate.memory_bytes,
+        "disk_bytes": estimate.disk_bytes,
+        "parameters": estimate.parameters,
+    }
+
+
+def _run(config: RunConfig) -> RunRecord:
+    from pipeline.console_run_observer import ConsoleRunObserver
+    from pipeline.local_runner import run
+    from pipeline.run_id import new_run_id
+
+    run_id = new_run_id()
+    stderr_console().print(
+        f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}", highlight=False, soft_wrap=True
+    )
+    return run(config, run_id, ConsoleRunObserver)
+
+
+def _finish(config: RunConfig, record: RunRecord, as_json: bool) -> str | None:
+    """Print the table and stream the completion; returns its text."""
+    from pipeline.run_report import run_table
+
+    stderr_console().print(run_table(record))
+    if record.pushed_path is None:
+        return None
+    from pipeline.completion import stream_completion
+
+    prompt, pieces = config.completion.prompt, []
+    if not as_json:
+        stderr_console().print(f"A completion from version {record.pushed_version}:", highlight=False)
+        click.secho(prompt, bold=True, nl=False)
+    for piece in stream_completion(Path(record.pushed_path), prompt, config.completion.max_tokens):
+        pieces.append(piece)
+        if not as_json:
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+    if not as_json:
+        click.echo()
+    return "".join(pieces)
+
+
+def _why(record: RunRecord) -> str:
+    return " ".join(record.reasons) or "no verdict was recorded."

@@ -1,0 +1,44 @@
+"""A completion streamed from a package by the engine, inside this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from models.contract.metrics import NullMetricsObserver
+from models.contract.sampling_params import SamplingParams
+from serving.engine.engine_config import EngineConfig
+from serving.engine.llm_engine import LLMEngine
+from serving.runners.local_runner import LocalRunner
+
+
+def stream_completion(package: Path, prompt: str, max_tokens: int) -> Iterator[str]:
+    """Pieces of a greedy answer's text, as they come.
+
+    Args:
+        package: version directory.
+        prompt: plain text.
+        max_tokens: most tokens; cut to what fits into the package's context.
+
+    Raises:
+        PackageError: the package cannot be loaded.
+        InvalidRequestError: the prompt is longer than the context.
+    """
+    with LocalRunner(package) as runner:
+        manifest = runner.manifest
+        engine = LLMEngine(
+            runner,
+            EngineConfig.from_manifest(manifest),
+            runner.vocab,
+            manifest.eos_ids,
+            time.monotonic,
+            NullMetricsObserver(),
+        )
+        params = SamplingParams(max_tokens=max_tokens, temperature=0)
+        (ids,) = runner.tokenize([prompt])
+        engine.add_request("completion", ids, params, cap_max_tokens=True)
+        while engine.has_unfinished:
+            for output in engine.step():
+                if output.text_delta:
+                    yield output.text_delta

@@ -1,0 +1,112 @@
+"""RunEstimate: time, memory and disk a run will take, told before it starts."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+
+from models.decoder_config import DecoderConfig
+from pipeline.config import RunConfig
+
+OVERHEAD_SECONDS = 90.0
+"""Imports, Beam, statistics, Transform and metadata: measured on 2 cores, whatever the model."""
+
+COPY_BYTES_PER_SECOND = 60e6
+"""Weights through saving, exporting, loading, hashing and pushing, all passes together."""
+
+TRAINING_EFFICIENCY, SCORING_EFFICIENCY = 0.5, 0.6
+"""Share of the matrix product's speed that a whole training step or scoring pass reaches, measured."""
+
+FRAMEWORK_BYTES = 1_500_000_000
+"""Resident size of TensorFlow, TFX and Beam with a tiny model."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What a run without any cached component will take.
+
+    Args:
+        seconds: wall time.
+        memory_bytes: most resident memory.
+        disk_bytes: most space below the working and push directories.
+        parameters: of the model.
+        gigaflops: speed of this machine's matrix product, measured.
+    """
+
+    seconds: float
+    memory_bytes: int
+    disk_bytes: int
+    parameters: int
+    gigaflops: float
+
+    @classmethod
+    def make(cls, config: RunConfig, decoder: DecoderConfig, gigaflops: float) -> RunEstimate:
+        """Estimate from the sizes and a measured speed (`measure_gigaflops`)."""
+        parameters = decoder.num_parameters
+        weights = 4 * parameters
+        training, evaluation = config.training, config.evaluation
+        scored = (
+            evaluation.num_tokens
+            * evaluation.context
+            / min(evaluation.effective_stride, evaluation.context - 1)
+        )
+        train_flops = 6 * parameters * training.steps * training.tokens_per_step
+        score_flops = 2 * 2 * parameters * scored
+        seconds = (
+            OVERHEAD_SECONDS
+            + train_flops / (gigaflops * 1e9 * TRAINING_EFFICIENCY)
+            + score_flops / (gigaflops * 1e9 * SCORING_EFFICIENCY)
+            + 6 * weights / COPY_BYTES_PER_SECOND
+        )
+        rows = training.batch_size * training.sequence_length
+        memory = FRAMEWORK_BYTES + 5 * weights + rows * _activation_bytes(decoder, training.sequence_length)
+        # Trainer's checkpoint, package, pushed copy; two saved states of three times the weights.
+        return cls(seconds, memory, 9 * weights, parameters, gigaflops)
+
+    def lines(self, config: RunConfig) -> list[str]:
+        """For people; a shortage is said."""
+        place = config.workdir if config.workdir.exists() else config.workdir.absolute().parent
+        while not place.exists():
+            place = place.parent
+        free_disk, free_memory = shutil.disk_usage(place).free, psutil.virtual_memory().available
+        lines = [
+            f"{config.name}: {self.parameters / 1e6:.1f} M parameters, "
+            f"{config.training.steps * config.training.tokens_per_step:,} training tokens, "
+            f"{config.evaluation.num_tokens:,} evaluation tokens",
+            f"about {_minutes(self.seconds)} here ({self.gigaflops:.0f} GFLOP/s), less if parts are cached; "
+            f"{_gigabytes(self.memory_bytes)} memory of {_gigabytes(free_memory)} free, "
+            f"{_gigabytes(self.disk_bytes)} disk of {_gigabytes(free_disk)} free",
+        ]
+        if self.memory_bytes > free_memory:
+            lines.append("! This may not fit into memory: lower training.batch_size or sequence_length.")
+        if self.disk_bytes > free_disk:
+            lines.append(f"! This may not fit on the disk of {config.workdir}: free some space first.")
+        return lines
+
+
+def measure_gigaflops(size: int = 1024, seconds: float = 0.2) -> float:
+    """Speed of a float32 matrix product on this machine, in 10⁹ operations per second."""
+    matrix = np.ones((size, size), np.float32)
+    count, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds or count < 2:
+        matrix @ matrix
+        count += 1
+    return 2 * size**3 * count / (time.perf_counter() - start) / 1e9
+
+
+def _activation_bytes(decoder: DecoderConfig, length: int) -> int:
+    """Bytes kept per trained token for the backward pass: blocks, attention scores, logits."""
+    block = 12 * decoder.hidden_size + 4 * decoder.intermediate_size + 3 * decoder.num_heads * length
+    return 4 * (decoder.num_layers * block + 3 * decoder.vocab_size)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def _gigabytes(count: float) -> str:
+    return f"{count / 1e9:.1f} GB"
