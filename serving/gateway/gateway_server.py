@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import signal
 import socket
 from collections.abc import Iterator
 
@@ -57,25 +56,26 @@ class GatewayServer:
                 return
             await asyncio.sleep(0.01)
 
-    async def stop(self, drain_seconds: float) -> bool:
-        """Drain, then close.
-
-        Args:
-            drain_seconds: how long requests in flight may go on.
+    async def drain(self, seconds: float) -> bool:
+        """Refuse new requests and let those in flight end.
 
         Returns:
-            Whether all of them ended by themselves.
+            Whether all ended within `seconds`.
         """
-        drained = True
         try:
-            async with asyncio.timeout(drain_seconds):
+            async with asyncio.timeout(seconds):
                 await self._gateway.drain()
         except TimeoutError:
-            drained = False
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Close all connections and the socket."""
         self._server.should_exit = True
-        if self._task is not None:
+        if self._task is None:
+            self._socket.close()
+        else:
             await self._task
-        return drained
 
 
 class _Uvicorn(uvicorn.Server):
@@ -84,15 +84,6 @@ class _Uvicorn(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def stop_event() -> asyncio.Event:
-    """An event of the running loop that SIGTERM and SIGINT set."""
-    event = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, event.set)
-    return event
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -68,5 +68,6 @@ class RequestMiddleware:
         record.status = record.status or CODES[AbortedError].http
         route = self._routes.get(scope.get("endpoint"), "other")
         self._metrics.closed(scope["method"], route, record.status, record.seconds)
-        facts = {"method": scope["method"], "route": route, **record.facts()}
-        logger.info("request", extra=facts)
+        # Probes and scrapers come every few seconds: they are told of only if they fail.
+        level = logging.INFO if route.startswith("/v1/") or record.status >= 400 else logging.DEBUG
+        logger.log(level, "request", extra={"method": scope["method"], "route": route, **record.facts()})

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Self
 
-from models.contract.manifest import VOCAB_PATH, Manifest
-from models.contract.vocab import read_vocab
+from models.contract.manifest import Manifest
 from serving.engine.engine_config import EngineConfig
 
 
@@ -31,20 +29,11 @@ class ServedModel:
     fingerprint: str = ""
 
     @classmethod
-    def from_package(cls, package: Path, manifest: Manifest, config: EngineConfig) -> Self:
-        """Describe a loaded package and the limits it is served with.
-
-        Raises:
-            PackageError: its vocabulary table cannot be read.
-        """
+    def from_manifest(cls, manifest: Manifest, config: EngineConfig, vocab: list[bytes]) -> Self:
+        """The model of a loaded package."""
         created = datetime.fromisoformat(manifest.created).timestamp() if manifest.created else 0
-        return cls(
-            name=manifest.model,
-            config=config,
-            vocab=read_vocab(package / VOCAB_PATH),
-            created=int(created),
-            fingerprint=f"fp_{manifest.content_hash[:12]}",
-        )
+        fingerprint = f"fp_{manifest.content_hash[:12]}"
+        return cls(manifest.model, config, vocab, int(created), fingerprint)
 
     def text(self, ids: tuple[int, ...]) -> str:
         """The text of ids, U+FFFD where their bytes are not UTF-8."""

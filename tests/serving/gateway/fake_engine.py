@@ -131,7 +131,7 @@ def running_gateway(
         ready.append(RunningGateway(server.url, engine, gateway, asyncio.get_running_loop()))
         started.set()
         await stop.wait()
-        await server.stop(0.0)
+        await server.close()
 
     thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()

@@ -1,0 +1,214 @@
+"""`tokenmill generate`: a completion streamed to the terminal, from a package or from a server."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from models.contract.errors import ConfigError, InvalidRequestError, UnavailableError
+
+DEFAULT_MAX_TOKENS = 128
+CONFIG_FILE = Path("tokenmill.yaml")
+
+
+@dataclass(slots=True)
+class Piece:
+    """What one step or one event added to the answer."""
+
+    text: str
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    finish_reason: str | None = None
+
+
+@click.command(name="generate")
+@click.argument("prompt")
+@click.option(
+    "--package",
+    type=click.Path(path_type=Path),
+    help="Model package; by default the newest one under the push directory of tokenmill.yaml.",
+)
+@click.option("--url", help="Ask this server instead, e.g. http://127.0.0.1:8000.")
+@click.option(
+    "--max-tokens", type=int, help=f"Most tokens to generate.  [default: {DEFAULT_MAX_TOKENS}, or what fits]"
+)
+@click.option("--temperature", type=float, default=0.7, show_default=True, help="0 is greedy.")
+@click.option("--top-p", type=float, default=1.0, show_default=True, help="Keep ids that together reach it.")
+@click.option("--top-k", type=int, default=0, show_default=True, help="Keep the k best ids; 0 keeps all.")
+@click.option(
+    "--min-p", type=float, default=0.0, show_default=True, help="Drop ids below min_p times the best one."
+)
+@click.option("--seed", type=int, help="Makes sampling repeatable.")
+@click.option("--stop", multiple=True, help="String that ends the answer; may be given up to four times.")
+@json_option
+def command(
+    prompt: str, package: Path | None, url: str | None, max_tokens: int | None, as_json: bool, **sampling: Any
+) -> None:
+    """Continue PROMPT (`-` reads it from stdin), streaming the text as it comes.
+
+    With --json it prints {"ids": …, "text": …, "finish_reason": …, "logprobs": …} at the end instead.
+
+    \b
+    Examples:
+      tokenmill generate "def fibonacci("
+      tokenmill generate --url http://127.0.0.1:8000 --max-tokens 64 --temperature 0 "import os"
+      cat module.py | tokenmill generate --json --stop "\\n\\n" -
+    """
+    if package is not None and url is not None:
+        raise ConfigError(
+            "`--package` and `--url` are both given.", field="--url", remedy="Name one of them."
+        )
+    text = _read_prompt(prompt)
+    sampling = {name: value for name, value in sampling.items() if value is not None}
+    # A shell cannot type a newline easily, so that backslash escapes stand for themselves.
+    sampling["stop"] = tuple(stop.replace("\\n", "\n").replace("\\t", "\t") for stop in sampling["stop"])
+    pieces = (
+        _from_url(url, text, max_tokens, sampling)
+        if url is not None
+        else _from_package(package or _default_package(), text, max_tokens, sampling)
+    )
+    if as_json:
+        _print_json(list(pieces))
+    else:
+        _stream(text, pieces)
+
+
+def _read_prompt(prompt: str) -> str:
+    try:
+        if prompt == "-":
+            return sys.stdin.buffer.read().decode("utf-8")
+        prompt.encode("utf-8")
+    except UnicodeError as error:
+        raise InvalidRequestError(
+            f"the prompt is not UTF-8: {error}.", field="PROMPT", remedy="Convert it to UTF-8 first."
+        ) from error
+    return prompt
+
+
+def _print_json(pieces: list[Piece]) -> None:
+    print_json(
+        {
+            "ids": [i for piece in pieces for i in piece.ids],
+            "text": "".join(piece.text for piece in pieces),
+            "finish_reason": pieces[-1].finish_reason,
+            "logprobs": [value for piece in pieces for value in piece.logprobs],
+        }
+    )
+
+
+def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
+    started = time.monotonic()
+    first, count, reason = started, 0, None
+    for piece in pieces:
+        if not count:
+            first = time.monotonic()
+            if sys.stdout.isatty():
+                click.secho(prompt, dim=True, nl=False)
+        sys.stdout.write(piece.text)
+        sys.stdout.flush()
+        count += len(piece.ids)
+        reason = piece.finish_reason or reason
+    sys.stdout.write("\n")
+    seconds = time.monotonic() - first
+    rate = f", {(count - 1) / seconds:.1f} tokens/s after it" if count > 1 and seconds else ""
+    click.echo(f"{count} tokens ({reason}); the first after {first - started:.2f} s{rate}", err=True)
+
+
+def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str, Any]) -> Iterator[Piece]:
+    # httpx would import its own command line, and with it half of the time this command takes.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    import tokenmill_client
+
+    max_tokens = DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens
+    with tokenmill_client.Client(url) as client:
+        try:
+            for chunk in client.stream(prompt, max_tokens=max_tokens, logprobs=0, token_ids=True, **sampling):
+                logprobs = list(chunk.logprobs.token_logprobs) if chunk.logprobs else []
+                if chunk.usage is None:
+                    yield Piece(chunk.text, list(chunk.token_ids), logprobs, chunk.finish_reason)
+        except tokenmill_client.RequestRefusedError as error:
+            raise InvalidRequestError(str(error), field=error.param) from error
+        except tokenmill_client.ClientError as error:
+            remedy = "Is `tokenmill serve` running there?" if error.retryable else None
+            raise UnavailableError(f"{url}: {error}", remedy=remedy) from error
+
+
+def _from_package(
+    package: Path, prompt: str, max_tokens: int | None, sampling: dict[str, Any]
+) -> Iterator[Piece]:
+    from models.contract.package import resolve_package
+    from models.contract.sampling_params import SamplingParams
+
+    version = resolve_package(package)
+    params = SamplingParams(
+        max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, logprobs=0, **_seeded(sampling)
+    )
+    quiet_tensorflow()
+    with stderr_console().status(f"Loading {version}"):
+        from serving.runners.local_runner import LocalRunner
+
+        runner = LocalRunner(version)
+    with runner:
+        yield from _run(runner, prompt, params, cap_max_tokens=max_tokens is None)
+
+
+def _run(runner: Any, prompt: str, params: Any, *, cap_max_tokens: bool) -> Iterator[Piece]:
+    from models.contract.errors import EngineError
+    from serving.engine.engine_config import EngineConfig
+    from serving.engine.finish_reason import FinishReason
+    from serving.engine.llm_engine import LLMEngine
+
+    manifest = runner.manifest
+    config = EngineConfig.from_manifest(manifest)
+    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic)
+    (ids,) = runner.tokenize([prompt])
+    engine.add_request("generate", ids, params, cap_max_tokens=cap_max_tokens)
+    while engine.has_unfinished:
+        for output in engine.step():
+            if output.finish_reason is FinishReason.ERROR:
+                raise EngineError(f"a step of the model failed: {output.error}.")
+            tokens = output.tokens
+            reason = output.finish_reason.value if output.finish_reason else None
+            yield Piece(output.text_delta, [t.id for t in tokens], [t.logprob for t in tokens], reason)
+
+
+def _seeded(sampling: dict[str, Any]) -> dict[str, Any]:
+    import secrets
+
+    return {"seed": secrets.randbits(63), **sampling}
+
+
+def _default_package() -> Path:
+    """The newest package under the push directory, whatever its model.
+
+    Raises:
+        ConfigError: tokenmill.yaml does not fit, or there is no package.
+    """
+    from models.contract.manifest import MANIFEST_PATH
+    from models.contract.package import versions
+
+    directory = _push_directory()
+    bases = [base for base in directory.iterdir() if base.is_dir()] if directory.is_dir() else []
+    packages = [base / str(version) for base in bases for version in versions(base)]
+    if not packages:
+        raise ConfigError(
+            f"there is no model package under {directory}.",
+            field="--package",
+            remedy="Make one with `make quick` or `tokenmill run`, or name one with `--package`.",
+        )
+    return max(packages, key=lambda package: (package / MANIFEST_PATH).stat().st_mtime)
+
+
+def _push_directory() -> Path:
+    if not CONFIG_FILE.is_file():
+        return Path(".tokenmill/models")
+    from pipeline.config import RunConfig
+
+    return RunConfig.load(CONFIG_FILE).push.directory

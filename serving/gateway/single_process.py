@@ -1,0 +1,115 @@
+"""All three tiers in one process: model, engine and gateway, from start to the end of the drain."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitoring.metrics_registry import MetricsRegistry
+from serving.gateway.gateway import Gateway
+from serving.gateway.gateway_server import GatewayServer
+from serving.gateway.process_log import native_lines_as_records
+
+if TYPE_CHECKING:
+    from serving.gateway.local_backend import LocalBackend
+
+logger = logging.getLogger(__name__)
+
+
+async def serve_package(
+    package: Path,
+    host: str,
+    port: int,
+    drain_seconds: float,
+    on_ready: Callable[[str, str], None],
+) -> None:
+    """Serve a package until SIGTERM or SIGINT, then drain.
+
+    The socket answers from the beginning: `/healthz` while the package loads, tokens after it. A
+    signal while the package loads ends the process at once, there is nothing to drain; a second
+    signal during the drain cuts it short.
+
+    Args:
+        package: version directory.
+        host: address to listen on.
+        port: port, 0 for a free one.
+        drain_seconds: how long answers in flight may go on after the signal.
+        on_ready: called with the URL and the model's name when requests are taken.
+
+    Raises:
+        ConfigError: the address cannot be used.
+        PackageError: the package cannot be loaded.
+    """
+    gateway = Gateway(registry=MetricsRegistry())
+    server = GatewayServer(gateway, host, port)
+    signals = _Signals()
+    await server.start()
+    try:
+        started = time.monotonic()
+        backend = await _load(package, gateway.registry)
+        await backend.engine.start()
+        gateway.open(backend.engine, backend.model)
+        signals.loading = False
+        seconds = round(time.monotonic() - started, 1)
+        logger.info("ready", extra={"url": server.url, "model": backend.model.name, "seconds": seconds})
+        on_ready(server.url, backend.model.name)
+        await signals.wait()
+        await _drain(server, signals, drain_seconds)
+        await backend.engine.stop(0.0)
+    finally:
+        await server.close()
+    backend.runner.close()
+
+
+async def _load(package: Path, registry: MetricsRegistry) -> LocalBackend:
+    def load() -> LocalBackend:
+        with native_lines_as_records():
+            # Imported here, for it brings in TensorFlow: the socket answers meanwhile.
+            from serving.gateway.local_backend import LocalBackend
+
+            return LocalBackend.load(package, registry)
+
+    logger.info("loading", extra={"package": str(package)})
+    return await asyncio.to_thread(load)
+
+
+async def _drain(server: GatewayServer, signals: _Signals, seconds: float) -> None:
+    logger.info("draining", extra={"seconds": seconds})
+    drain = asyncio.ensure_future(server.drain(seconds))
+    again = asyncio.ensure_future(signals.wait())
+    await asyncio.wait({drain, again}, return_when=asyncio.FIRST_COMPLETED)
+    again.cancel()
+    complete = drain.done() and drain.result()
+    drain.cancel()
+    logger.info("drained" if complete else "drain cut short")
+
+
+class _Signals:
+    """SIGTERM and SIGINT as something to wait for."""
+
+    def __init__(self) -> None:
+        self.loading = True
+        self._arrived = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._note)
+
+    async def wait(self) -> None:
+        """Wait for the next signal."""
+        self._arrived.clear()
+        await self._arrived.wait()
+
+    def _note(self) -> None:
+        if self.loading:
+            logger.info("stopped while loading")
+            sys.stderr.flush()
+            # The thread that loads cannot be interrupted, and nothing needs to be put away.
+            os._exit(0)
+        self._arrived.set()
