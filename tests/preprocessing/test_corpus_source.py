@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import json
+import sysconfig
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from preprocessing.corpus_source import CorpusSource
+
+
+def test_the_standard_library_is_that_of_the_running_interpreter():
+    source = CorpusSource(name="python", path="{stdlib}/json")
+    assert source.root == Path(sysconfig.get_path("stdlib")) / "json"
+    assert source.root == Path(json.__file__).parent
+
+
+def test_home_is_expanded_and_relative_paths_become_absolute():
+    assert CorpusSource(name="a", path="~/x").root == Path.home() / "x"
+    assert CorpusSource(name="a", path="x").root == Path.cwd() / "x"
+
+
+@pytest.mark.parametrize("glob", ["", "/etc/*", "../*", "~/x"])
+def test_a_glob_that_leaves_the_folder_is_refused(glob):
+    with pytest.raises(ValidationError, match="relative to the source's folder"):
+        CorpusSource(name="a", path="x", include=[glob])
+
+
+def test_unknown_keys_and_odd_names_are_refused():
+    with pytest.raises(ValidationError):
+        CorpusSource(name="a", path="x", includes=["*"])
+    with pytest.raises(ValidationError):
+        CorpusSource(name="a b", path="x")
