@@ -84,3 +84,22 @@ def read_bytes(location: str) -> bytes:
             field=location,
             remedy="Give read permission, exclude the file, or run again if it has just been removed.",
         ) from error
+
+
+def cut(text: bytes, limit: int) -> list[bytes]:
+    """Cut UTF-8 text into pieces of at most `limit` bytes, after line ends where there are some.
+
+    Args:
+        text: UTF-8; the pieces joined give it again.
+        limit: at least 4, the longest character.
+    """
+    pieces, start = [], 0
+    while len(text) - start > limit:
+        stop = text.rfind(b"\n", start, start + limit) + 1
+        if stop <= start:
+            stop = start + limit
+            while text[stop] & 0xC0 == 0x80:
+                stop -= 1
+        pieces.append(text[start:stop])
+        start = stop
+    return [*pieces, text[start:]]

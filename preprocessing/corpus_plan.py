@@ -99,7 +99,7 @@ def _held_out(groups: set[str], fraction: float, seed: int) -> set[str]:
             f"the corpus has one group only, {next(iter(groups))!r}, and cannot be split into training and "
             "evaluation text.",
             field="group_depth",
-            remedy="Raise `corpus.group_depth` (its subfolders or files become groups) or add sources.",
+            remedy="Raise `corpus.group_depth` (its subfolders or files become groups) or add files.",
         )
     ranked = sorted(groups, key=lambda group: (_hash(group, seed), group))
     held_out = [group for group in ranked if _hash(group, seed) < fraction] or ranked[:1]

@@ -33,6 +33,12 @@ class CorpusConfig(BaseModel):
         description="A file that is not UTF-8 text stops the run and is named (`fail`), or is named, counted "
         "and left out (`skip`).",
     )
+    max_document_bytes: int = Field(
+        8 * 2**20,
+        ge=1024,
+        description="A longer file is cut after line ends into documents of at most this size, which stay in "
+        "one split.",
+    )
 
     @field_validator("sources")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tfx.types import artifact_utils, standard_component_specs
 
 from components.corpus_example_gen.corpus_config import CorpusConfig
 from models.contract.errors import DataError
-from preprocessing.corpus_document import CorpusDocument, read_bytes
+from preprocessing.corpus_document import CorpusDocument, cut, read_bytes
 from preprocessing.corpus_files import CorpusFile, list_files
 from preprocessing.corpus_plan import SPLITS, CorpusPlan
 
@@ -53,7 +53,7 @@ class CorpusExampleGenExecutor(BaseBeamExecutor):
             seed=config.seed,
             on_bad_utf8=config.on_bad_utf8,
         )
-        self._write(plan, config.group_depth, examples.uri)
+        self._write(plan, config, examples.uri)
         examples.split_names = artifact_utils.encode_split_names(list(SPLITS))
         examples_utils.set_payload_format(examples, example_gen_pb2.FORMAT_TF_EXAMPLE)
         examples_utils.set_file_format(examples, "tfrecords_gzip")
@@ -71,13 +71,14 @@ class CorpusExampleGenExecutor(BaseBeamExecutor):
         lines = (line for name in tf.io.gfile.glob(f"{prefix}*") for line in tf.io.gfile.GFile(name))
         return _in_order(json.loads(line) for line in lines)
 
-    def _write(self, plan: CorpusPlan, depth: int, uri: str) -> None:
+    def _write(self, plan: CorpusPlan, config: CorpusConfig, uri: str) -> None:
         with self._make_beam_pipeline() as pipeline:
             for split, documents in plan.splits.items():
                 _ = (
                     pipeline
                     | f"Documents[{split}]" >> beam.Create(documents, reshuffle=False)
-                    | f"ToExample[{split}]" >> beam.Map(_to_example, depth)
+                    | f"ToExample[{split}]"
+                    >> beam.FlatMap(_to_examples, config.group_depth, config.max_document_bytes)
                     | f"WriteSplit[{split}]"
                     >> beam.io.WriteToTFRecord(
                         os.path.join(uri, f"Split-{split}", _DATA), file_name_suffix=".gz"
@@ -104,19 +105,24 @@ def _in_order(entries: Iterable[tuple[int, str | None, list[str] | None]]) -> li
     return documents
 
 
-def _to_example(document: CorpusDocument, depth: int) -> bytes:
-    values = {
-        "text": read_bytes(document.location),
-        "source": document.source.encode(),
-        "path": os.fsencode(document.path),
-        "group": os.fsencode(document.group(depth)),
-    }
+def _to_examples(document: CorpusDocument, depth: int, limit: int) -> Iterator[bytes]:
+    pieces = cut(read_bytes(document.location), limit)
+    for number, piece in enumerate(pieces, start=1):
+        path = document.path if len(pieces) == 1 else f"{document.path}#{number:05d}"
+        yield _example(
+            text=piece,
+            source=document.source.encode(),
+            path=os.fsencode(path),
+            group=os.fsencode(document.group(depth)),
+        )
+
+
+def _example(**values: bytes) -> bytes:
     features = {
         name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value])) for name, value in values.items()
     }
-    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(
-        deterministic=True
-    )
+    example = tf.train.Example(features=tf.train.Features(feature=features))
+    return example.SerializeToString(deterministic=True)
 
 
 def _report(plan: CorpusPlan, folder: Path) -> None:

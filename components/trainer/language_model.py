@@ -26,7 +26,6 @@ class LanguageModel(keras.Model):
         super().__init__()
         self.decoder = decoder
         self.token_loss = keras.metrics.Mean(name="token_loss")
-        self.labels = keras.metrics.Sum(name="labels")
         self.built = True
 
     def call(self, inputs: dict[str, tf.Tensor]) -> tf.Tensor:
@@ -44,5 +43,4 @@ class LanguageModel(keras.Model):
         """The loss of one pass, a scalar; arguments as in Keras."""
         nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=y_pred)
         self.token_loss.update_state(nll, sample_weight)
-        self.labels.update_state(sample_weight)
         return tf.reduce_sum(nll * sample_weight) / tf.cast(tf.size(nll), nll.dtype)

@@ -80,8 +80,8 @@ def train(
     )
     history = state.restore(model) if state else TrainingHistory(config.tokens_per_step)
     done = len(history.steps)
-    if done:
-        report("training", done, config.steps, "steps", f"resumed after step {done}")
+    start = f"resumed after step {done}" if done else f"{config.steps} steps, the first takes longer"
+    report("training", done * config.tokens_per_step, config.steps * config.tokens_per_step, "tokens", start)
     if done < config.steps:
         model.fit(
             data.dataset(config, done),

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,11 +14,6 @@ from components.trainer.training_config import TrainingConfig
 from models.contract.errors import CheckpointError, DataError
 from preprocessing.packing import PackedRow, pack, shuffled
 
-_SPECIFICATION = {
-    "ids": tf.io.VarLenFeature(tf.int64),
-    "source": tf.io.FixedLenFeature([], tf.string, ""),
-    "path": tf.io.FixedLenFeature([], tf.string, ""),
-}
 _INPUTS = ("ids", "positions", "segment_ids")
 
 
@@ -77,7 +71,7 @@ def read_documents(patterns: Sequence[str]) -> list[np.ndarray]:
         DataError: there are none.
     """
     files = sorted(name for pattern in patterns for name in tf.io.gfile.glob(pattern))
-    records = tf.data.TFRecordDataset(files, compression_type="GZIP") if files else []
+    records = tf.data.TFRecordDataset(files, compression_type="GZIP").as_numpy_iterator()
     found = [_parse(record) for record in records]
     if not any(len(ids) for _, ids in found):
         raise DataError(
@@ -106,8 +100,7 @@ def document_end(special_ids: dict[str, int], eos_ids: Sequence[int], wanted: st
     )
 
 
-def _parse(record: Any) -> tuple[tuple[bytes, bytes, bytes], np.ndarray]:
-    example = tf.io.parse_single_example(record, _SPECIFICATION)
-    ids = example["ids"].values.numpy().astype(np.int32)
-    key = (example["source"].numpy(), example["path"].numpy(), hashlib.sha256(ids.tobytes()).digest())
-    return key, ids
+def _parse(record: bytes) -> tuple[tuple[bytes, bytes], np.ndarray]:
+    features = tf.train.Example.FromString(record).features.feature
+    key = tuple(b"".join(features[name].bytes_list.value) for name in ("source", "path"))
+    return key, np.array(features["ids"].int64_list.value, np.int32)

@@ -80,6 +80,16 @@ def test_texts_of_all_sources_arrive_once_in_one_split_each(tmp_path):
     }
 
 
+def test_a_long_file_becomes_several_documents_of_one_split(tmp_path):
+    lines = "".join(f"line {number:04d}\n" for number in range(300))
+    folder = write(tmp_path / "one", {**groups(4), "long/l.txt": lines})
+    (artifact,) = run(tmp_path / "root", config(folder, max_document_bytes=1024))
+    found = [[e for e in examples(artifact, split) if e["group"] == "long"] for split in ("train", "eval")]
+    (pieces,) = [split for split in found if split]
+    assert [e["path"] for e in pieces] == [f"long/l.txt#0000{n}" for n in (1, 2, 3)]
+    assert "".join(e["text"] for e in pieces) == lines
+
+
 def test_an_unchanged_corpus_comes_from_the_cache_and_a_changed_one_is_read_again(tmp_path):
     folder = write(tmp_path / "one", groups(5))
     (first,) = run(tmp_path / "root", config(folder))

@@ -4,9 +4,11 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.contract.errors import DataError
-from preprocessing.corpus_document import CorpusDocument
+from preprocessing.corpus_document import CorpusDocument, cut
 from preprocessing.corpus_files import CorpusFile
 
 
@@ -56,3 +58,15 @@ def test_a_vanished_file_is_named(tmp_path):
 )
 def test_a_group_is_the_leading_parts_of_the_path(path, depth, group):
     assert document(path).group(depth) == group
+
+
+@given(st.text(st.sampled_from("ab\n🎉ä"), max_size=60), st.integers(4, 12))
+def test_pieces_are_short_valid_and_join_to_the_text(text, limit):
+    pieces = cut(text.encode(), limit)
+    assert b"".join(pieces) == text.encode()
+    assert all(0 < len(piece) <= limit for piece in pieces) or text == ""
+    assert "".join(piece.decode() for piece in pieces) == text
+
+
+def test_pieces_end_after_a_line_if_they_can():
+    assert cut(b"one\ntwo\nthree\n", 9) == [b"one\ntwo\n", b"three\n"]
