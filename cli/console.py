@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,11 +34,29 @@ def stderr_console() -> Console:
 
 
 def quiet_tensorflow() -> None:
-    """Keep TensorFlow's start-up chatter off the terminal; call before importing it."""
+    """Import TensorFlow without its start-up chatter on the terminal.
+
+    Some of it is written by native code before any log level is read, straight to file descriptor 2;
+    so that one is pointed elsewhere during the import, and what was written is shown only if it fails.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    if "tensorflow" in sys.modules:
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as chatter:
+        os.dup2(chatter.fileno(), 2)
+        try:
+            importlib.import_module("tensorflow_text")
+        except BaseException:
+            chatter.seek(0)
+            os.write(kept, chatter.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def print_json(value: Any) -> None:
