@@ -7,7 +7,6 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import keras
 import tensorflow as tf
 
 from models.checkpoint import load_checkpoint
@@ -151,16 +150,21 @@ def _write_saved_model(
 ) -> None:
     cache = PagedCache(manifest.dims, manifest.num_blocks, manifest.block_size)
     endpoints = build_endpoints(decoder, tokenizer, cache, manifest)
-    archive = keras.export.ExportArchive()
-    archive.track(decoder)
-    # A root that holds the arenas: the loader creates and zeroes them, the checkpoint skips them.
+    # A root of our own holds what the loader must find. The variables below the Keras ones are named
+    # themselves, or a Session could not find them. ExportArchive would do the same, but trace every
+    # signature a second time. Arenas are created and zeroed by the loader, the checkpoint skips them.
     root = tf.Module()
+    root.weights = [weight.value for weight in decoder.weights]
     root.cache, root.tokenizer = cache, tokenizer
-    archive.track(root)
-    for name in SIGNATURES:
-        function = tf.function(endpoints[name], autograph=False)
-        archive.add_endpoint(name, function, input_specs(name))
-    archive.write_out(str(directory), verbose=False)
+    signatures = {
+        name: tf.function(
+            endpoints[name], input_signature=input_specs(name), autograph=False
+        ).get_concrete_function()
+        for name in SIGNATURES
+    }
+    # Nothing is trained from a package: gradients of its functions need not be traced.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(root, str(directory), signatures, options)
 
 
 def build_endpoints(

@@ -43,6 +43,9 @@ class SamplingRows(NamedTuple):
         return SamplingRows(*(tf.gather(value, index) for value in self))
 
 
+SAMPLING_DTYPES = SamplingRows(tf.float32, tf.int32, tf.float32, tf.float32, tf.int64)
+
+
 class Sampled(NamedTuple):
     """One token per row. Log-probabilities are those of the raw logits.
 

@@ -11,7 +11,7 @@ from models.contract.signatures import NO_ID
 from models.decode_loop import decode_steps
 from models.decoder import Decoder
 from models.paged_attention import Prefix, prefix_bias
-from models.sampling import SamplingRows, sample
+from models.sampling import SAMPLING_DTYPES, SamplingRows, sample
 from models.signatures.tensor_specs import Endpoint
 from models.signatures.text_signatures import TextSignatures
 
@@ -20,6 +20,14 @@ STEPS = 16
 
 DEFAULT_MAX_TOKENS = 64
 """What `serving_default` generates at most, greedily."""
+
+
+_ANSWER_SPECS = (
+    tf.TensorSpec([None, None], tf.int32),
+    tf.TensorSpec([None], tf.int32),
+    tf.TensorSpec([None], tf.int32),
+    SamplingRows(*(tf.TensorSpec([None], dtype) for dtype in SAMPLING_DTYPES)),
+)
 
 
 class _State(NamedTuple):
@@ -50,6 +58,8 @@ class GenerateSignatures(tf.Module):
         self.text = text
         self.eos_ids = eos_ids
         self.max_length = max_length
+        # One trace for both signatures: half the graph.
+        self._answer = tf.function(self._generate, input_signature=_ANSWER_SPECS, autograph=False)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -63,7 +73,7 @@ class GenerateSignatures(tf.Module):
             tf.zeros(rows), tf.zeros(rows, tf.int32), tf.ones(rows), tf.zeros(rows), tf.zeros(rows, tf.int64)
         )
         room = tf.minimum(self.max_length - lengths, DEFAULT_MAX_TOKENS)
-        result = self._generate(prompt, lengths, tf.maximum(room, 1), greedy)
+        result = self._answer(prompt, lengths, tf.maximum(room, 1), greedy)
         return {"text": result["text"]}
 
     def generate(
@@ -84,7 +94,7 @@ class GenerateSignatures(tf.Module):
         """
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
         prompt, lengths = self._prompt(text)
-        return self._generate(prompt, lengths, max_tokens, rows)
+        return self._answer(prompt, lengths, max_tokens, rows)
 
     def _prompt(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Padded prompt ids [B, T] and lengths [B]; an empty text starts from nothing but BOS."""

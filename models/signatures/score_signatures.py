@@ -15,6 +15,13 @@ LOGIT_FLOATS = 16_000_000
 """Most logits that exist at once: 64 MB."""
 
 
+_SCORE_SPECS = (
+    tf.TensorSpec([None, None], tf.int32),
+    tf.TensorSpec([None], tf.int32),
+    tf.TensorSpec([None], tf.int32),
+)
+
+
 class ScoreSignatures(tf.Module):
     """`score_ids`, `score_text`; memory does not grow with the number of rows.
 
@@ -29,6 +36,8 @@ class ScoreSignatures(tf.Module):
         self.decoder = decoder
         self.text = text
         self.max_length = max_length
+        # One trace for both signatures: half the graph.
+        self._score = tf.function(self._score_rows, input_signature=_SCORE_SPECS, autograph=False)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -45,6 +54,9 @@ class ScoreSignatures(tf.Module):
         Returns:
             nll_sum [B] float32, in nats, summed in float32; scored [B] int32.
         """
+        return self._score(ids, lengths, score_from)
+
+    def _score_rows(self, ids: tf.Tensor, lengths: tf.Tensor, score_from: tf.Tensor) -> dict[str, tf.Tensor]:
         longest = tf.maximum(tf.reduce_max(lengths), 1)
         check = tf.debugging.Assert(
             (longest <= self.max_length) & (longest <= tf.maximum(tf.shape(ids)[1], 1)),
