@@ -58,8 +58,8 @@ class Exchange:
         # httpx has one read timeout per request; its transport looks it up again for the body.
         response.request.extensions["timeout"]["read"] = self._deadline.cap(self._timeouts.idle)
 
-    def chunks(self, piece: bytes) -> list[CompletionChunk]:
-        """The chunks that a piece of the response's body completes.
+    def chunks(self, piece: bytes) -> Iterator[CompletionChunk]:
+        """The chunks that a piece of the response's body completes, up to an error event.
 
         Raises:
             ServerFailedError: an error event.
@@ -67,13 +67,11 @@ class Exchange:
             TotalTimeoutError: the call's time is over.
         """
         self._check_deadline()
-        chunks = []
         for data in self._decoder.feed(piece):
             if data == "[DONE]":
                 self.done = True
             else:
-                chunks.append(_chunk(data))
-        return chunks
+                yield _chunk(data)
 
     def check_complete(self) -> None:
         """Raise InterruptedStreamError if the body ended without the terminator."""

@@ -45,7 +45,7 @@ class FakeEngine:
         interval: seconds before each output.
         first: seconds before the first output, instead of `interval`.
         tokenize_seconds: seconds that tokenising takes.
-        failure: raised instead of output number `fail_at`.
+        failure: raised instead of output number `fail_at`, for `fail_prompt` or, if None, for all.
         last_reason: how every answer ends, instead of "stop" or "length".
         stuck_seconds: what `health` says of the time without progress.
         crashed: what `health` says has crashed the engine.
@@ -57,6 +57,7 @@ class FakeEngine:
     tokenize_seconds: float = 0.0
     failure: Exception | None = None
     fail_at: int = 0
+    fail_prompt: tuple[int, ...] | None = None
     last_reason: FinishReason | None = None
     requests: dict[str, tuple[list[int], SamplingParams]] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
@@ -79,7 +80,8 @@ class FakeEngine:
             for number, (text, token) in enumerate(script):
                 pause = self.interval if number or self.first is None else self.first
                 await asyncio.sleep(pause)
-                if self.failure and number == self.fail_at:
+                failing = self.fail_prompt in (None, tuple(prompt_ids))
+                if self.failure and failing and number == self.fail_at:
                     raise self.failure
                 self.steps[request_id] = number + 1
                 yield self._output(request_id, len(prompt_ids), params, script, number, text, token)
