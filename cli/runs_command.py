@@ -76,5 +76,8 @@ def show(run: str | None, workdir: Path, as_json: bool) -> None:
 def _print(*tables: Table) -> None:
     from rich.console import Console
 
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
     for table in tables:
-        Console().print(table)
+        console.print(table)

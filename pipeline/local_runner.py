@@ -100,7 +100,7 @@ def _as_tokenmill_error(fault: BaseException, component: str, journal: RunJourna
         cause = cause.__cause__ or cause.__context__
     first_line = (str(fault).strip().splitlines() or [""])[0]
     return TokenmillError(
-        f"{component} failed: {type(fault).__name__}: {first_line}",
+        f"{component} failed: {type(fault).__name__}: {first_line.rstrip('.')}.",
         field=component,
         remedy=f"The whole story is in {journal.log_path}.",
     )

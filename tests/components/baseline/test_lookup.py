@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from components.baseline.baseline import Baseline
+from components.baseline.lookup import checkpoint_fingerprint, find_baseline
+from models.contract.errors import CheckpointError
+from tests.components.packages import bare_package, edit_weights
+from tests.tiny import write_tiny_checkpoint
+
+GOOD = {"blessed": True}
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("pretrained"))
+
+
+def _find(base: Path, pretrained: Path, recorded: dict[str, str] | None = None) -> Baseline:
+    return find_baseline(base, pretrained, tokenizer_fingerprint="t", recorded=recorded or {})
+
+
+def test_a_first_run_is_compared_with_the_pretrained_checkpoint(tmp_path: Path, pretrained: Path):
+    found = _find(tmp_path / "missing", pretrained)
+    assert (found.kind, found.path, found.version) == ("checkpoint", str(pretrained), None)
+    assert found.fingerprint == checkpoint_fingerprint(pretrained)
+
+
+def test_the_newest_blessed_version_wins(tmp_path: Path, pretrained: Path):
+    for version in (8, 9, 10):
+        bare_package(tmp_path / str(version), content_hash=f"h{version}", evaluation=GOOD)
+    found = _find(tmp_path, pretrained)
+    assert (found.kind, found.version, found.fingerprint) == ("package", 10, "h10")
+
+
+def test_versions_that_do_not_qualify_are_passed_over(tmp_path: Path, pretrained: Path):
+    bare_package(tmp_path / "1", content_hash="good", evaluation=GOOD)
+    bare_package(tmp_path / "2", evaluation={"blessed": False})
+    bare_package(tmp_path / "3")
+    bare_package(tmp_path / "4", evaluation=GOOD, fingerprint="another tokenizer")
+    bare_package(tmp_path / "5", content_hash="swapped", evaluation=GOOD)
+    (bare_package(tmp_path / "6", evaluation=GOOD) / "assets.extra" / "tokenmill.json").write_text("{")
+    found = _find(tmp_path, pretrained, {str(tmp_path / "5"): "what was pushed"})
+    assert found.version == 1
+
+
+def test_without_package_and_checkpoint_there_is_no_baseline(tmp_path: Path):
+    with pytest.raises(CheckpointError, match="tokenmill import"):
+        _find(tmp_path, tmp_path / "nowhere")
+
+
+def test_the_fingerprint_follows_the_weights(tmp_path: Path):
+    checkpoint = write_tiny_checkpoint(tmp_path / "a")
+    before = checkpoint_fingerprint(checkpoint)
+    assert checkpoint_fingerprint(write_tiny_checkpoint(tmp_path / "b")) == before
+    edit_weights(checkpoint, "mlp", 3.0)
+    assert checkpoint_fingerprint(checkpoint) != before
+
+
+def test_a_baseline_reads_back(tmp_path: Path):
+    baseline = Baseline("package", "/p", "hash", "Because.", 7, "run")
+    baseline.write(tmp_path / "new")
+    assert Baseline.read(tmp_path / "new") == baseline
+    assert baseline.label == "pushed version 7"

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from components.exporter.export_config import ExportConfig
+
+
+def test_blocks_hold_the_tokens_and_the_null_block():
+    assert ExportConfig(max_length=20, kv_tokens=33, block_size=16).num_blocks == 4
+
+
+def test_kv_memory_must_hold_one_request_of_full_length():
+    with pytest.raises(ValidationError, match="one request of full length would not fit"):
+        ExportConfig(max_length=100, kv_tokens=99)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.baseline.baseline import Baseline
+from components.baseline.lookup import checkpoint_fingerprint
+from components.perplexity_evaluator.evaluation_config import EvaluationConfig
+from components.perplexity_evaluator.evaluation_outcome import EvaluationOutcome
+from components.perplexity_evaluator.evaluator import Evaluator
+from components.perplexity_evaluator.gate_config import GateConfig
+from components.perplexity_evaluator.held_out_document import HeldOutDocument
+from components.perplexity_evaluator.score_store import ScoreStore
+from models.checkpoint import load_checkpoint, save_checkpoint
+from models.contract.errors import DataError
+from models.contract.manifest import Manifest
+from tests.components.packages import export_tiny
+from tests.tiny import TINY, write_tiny_checkpoint
+
+DOCUMENTS = [
+    HeldOutDocument(f"def function_{i}(a, b):\n    return a + b * {i}\n".encode() * (i + 1), f"s{i % 2}")
+    for i in range(6)
+]
+CONFIG = EvaluationConfig(context=32, stride=32, num_tokens=10_000, batch_size=4, bootstrap_samples=100)
+
+
+@pytest.fixture(scope="module")
+def flat(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A checkpoint whose head predicts every id alike, and its package."""
+    folder = tmp_path_factory.mktemp("flat")
+    checkpoint = write_tiny_checkpoint(folder / "random", tied=False)
+    decoder = load_checkpoint(checkpoint)
+    for variable in decoder.trainable_variables:
+        if "head" in variable.path:
+            variable.assign(np.zeros(variable.shape))
+    save_checkpoint(decoder, folder / "checkpoint", like=checkpoint)
+    return folder / "checkpoint", export_tiny(folder / "checkpoint", folder / "package")
+
+
+def _checkpoint_baseline(path: Path) -> Baseline:
+    return Baseline("checkpoint", str(path), checkpoint_fingerprint(path), "First run.")
+
+
+def _package_baseline(path: Path) -> Baseline:
+    return Baseline("package", str(path), Manifest.load(path).content_hash, "Newest.", int(path.name))
+
+
+def _run(package: Path, baseline: Baseline, store: Path | None = None, **gate: float) -> EvaluationOutcome:
+    return Evaluator(package, CONFIG, ScoreStore(store)).run(DOCUMENTS, baseline, GateConfig(**gate))
+
+
+def test_a_model_that_knows_nothing_scores_the_vocabulary_size(flat: tuple[Path, Path]):
+    outcome = _run(flat[1], _checkpoint_baseline(flat[0]), max_fraction=1.0)
+    assert outcome.results["perplexity"] == pytest.approx(TINY.vocab_size, rel=1e-5)
+    assert outcome.results["ratio"] == pytest.approx(1.0, abs=1e-6)
+    assert outcome.verdict.blessed
+
+
+def test_the_absolute_ceiling_stops_a_model_that_knows_nothing(flat: tuple[Path, Path]):
+    assert not _run(flat[1], _checkpoint_baseline(flat[0])).verdict.blessed
+
+
+def test_a_random_model_is_not_blessed_against_a_better_package(
+    flat: tuple[Path, Path], random_model: tuple[Path, Path]
+):
+    outcome = _run(random_model[1], _package_baseline(flat[1]), max_fraction=1.0)
+    assert not outcome.verdict.blessed
+    assert outcome.results["baseline"] == "pushed version 1"
+    assert any("gate.max_ratio" in reason for reason in outcome.verdict.reasons)
+
+
+def test_package_and_checkpoint_of_the_same_weights_score_alike(random_model: tuple[Path, Path]):
+    outcome = _run(random_model[1], _checkpoint_baseline(random_model[0]), max_fraction=1.0)
+    assert outcome.results["nll_sum"] == pytest.approx(outcome.results["baseline_nll_sum"], rel=1e-5)
+
+
+def test_a_nan_model_is_not_blessed(nan_model: tuple[Path, Path], flat: tuple[Path, Path]):
+    outcome = _run(nan_model[1], _checkpoint_baseline(flat[0]), max_fraction=1.0, max_ratio=1e9)
+    assert not outcome.verdict.blessed
+    assert outcome.results["perplexity"] is None
+    assert "NaN" in outcome.verdict.reasons[0]
+
+
+def test_a_known_baseline_is_not_loaded_again(tmp_path: Path, flat: tuple[Path, Path]):
+    store, baseline = tmp_path / "scores", _checkpoint_baseline(flat[0])
+    first = _run(flat[1], baseline, store)
+    moved = Baseline("checkpoint", str(tmp_path / "gone"), baseline.fingerprint, "First run.")
+    second = _run(flat[1], moved, store)
+    assert second.results["baseline_nll_sum"] == first.results["baseline_nll_sum"]
+
+
+def test_texts_too_short_to_score_are_refused(flat: tuple[Path, Path]):
+    evaluator = Evaluator(flat[1], CONFIG, ScoreStore(None))
+    with pytest.raises(DataError, match="nothing can be scored"):
+        evaluator.run([HeldOutDocument(b"x", "s")], _checkpoint_baseline(flat[0]), GateConfig())

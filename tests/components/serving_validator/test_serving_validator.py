@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from components.blessing import Blessing
+from components.serving_validator.cached_stream import CachedStream, stream
+from components.serving_validator.serving_validator import ServingValidator, first_difference
+from components.serving_validator.validation_config import ValidationConfig
+from serving.runners.local_runner import LocalRunner
+from tests.tiny import write_tiny_checkpoint
+
+CONFIG = ValidationConfig(prompts=("def f(a):", "the", "in the on"), max_tokens=14)
+
+
+def _validate(package: Path, checkpoint: Path) -> Blessing:
+    return ServingValidator(package, checkpoint, CONFIG).run()
+
+
+def test_a_package_that_serves_what_was_trained_is_blessed(random_model: tuple[Path, Path]):
+    verdict = _validate(random_model[1], random_model[0])
+    assert verdict.blessed, verdict.reasons
+    assert "42 streamed tokens of 3 prompts" in verdict.reasons[0]
+
+
+def test_other_weights_than_those_trained_are_noticed(tmp_path: Path, random_model: tuple[Path, Path]):
+    other = write_tiny_checkpoint(tmp_path / "other", seed=1)
+    verdict = _validate(random_model[1], other)
+    assert not verdict.blessed
+    assert "uncached forward" in verdict.reasons[0]
+
+
+def test_a_changed_file_is_noticed(tmp_path: Path, random_model: tuple[Path, Path]):
+    package = shutil.copytree(random_model[1], tmp_path / "1")
+    with (package / "assets.extra" / "tf_serving_warmup_requests").open("ab") as file:
+        file.write(b"x")
+    verdict = _validate(package, random_model[0])
+    assert not verdict.blessed
+    assert "hash" in verdict.reasons[0]
+
+
+def test_a_package_that_does_not_load_is_not_blessed(tmp_path: Path, random_model: tuple[Path, Path]):
+    package = shutil.copytree(random_model[1], tmp_path / "1")
+    (package / "saved_model.pb").write_bytes(b"broken")
+    verdict = _validate(package, random_model[0])
+    assert not verdict.blessed
+    assert "cannot serve" in verdict.reasons[0]
+
+
+def test_nan_weights_are_not_blessed(nan_model: tuple[Path, Path]):
+    verdict = _validate(nan_model[1], nan_model[0])
+    assert not verdict.blessed
+    assert "NaN" in verdict.reasons[0]
+
+
+def test_streams_are_the_same_one_by_one_and_in_a_batch(random_model: tuple[Path, Path]):
+    with LocalRunner(random_model[1]) as runner:
+        prompts = runner.tokenize(["def f(a):", "the", "in the on"])
+        together = stream(runner, prompts, 12)
+        alone = [stream(runner, [prompt], 12)[0] for prompt in prompts]
+        # Eight rows need more blocks than the package has and must be split.
+        many = stream(runner, [prompts[0] + [40] * 20] * 8, 12)
+    assert [one.ids for one in together] == [one.ids for one in alone]
+    assert len({one.ids for one in many}) == 1
+
+
+def _logits(rows: list[list[float]]) -> np.ndarray:
+    return np.array(rows, np.float64)
+
+
+def test_the_first_difference_is_named():
+    one = CachedStream((5,), (1, 0), (-0.1, -0.1))
+    found = first_difference(one, _logits([[0, 2, 1], [0, 2, 1], [0, 0, 0]]), 1e-3)
+    assert found is not None
+    assert "token 2 is id 0 in the cached stream, 1 in the uncached" in found
+
+
+def test_a_tie_ends_the_comparison():
+    one = CachedStream((5,), (0, 2), (-0.1, -0.1))
+    assert first_difference(one, _logits([[2, 2.0005, 1], [0, 2, 1], [0, 0, 0]]), 1e-3) is None
+    assert first_difference(one, _logits([[2, 2.0050, 1], [0, 2, 1], [0, 0, 0]]), 1e-3) is not None
+
+
+def test_nan_is_a_difference_even_if_the_ids_agree():
+    one = CachedStream((5,), (1,), (math.nan,))
+    assert "NaN" in (first_difference(one, _logits([[0, 2, 1], [0, 0, 0]]), 1e-3) or "")
