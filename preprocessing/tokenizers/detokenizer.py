@@ -48,7 +48,8 @@ def _replace(raw: tf.Tensor) -> tf.Tensor:
 def _incomplete_tail(raw: tf.Tensor) -> tf.Tensor:
     """[B] int32: length 0 … 3 of a trailing sequence that is valid so far but not complete.
 
-    After the table of well-formed sequences in the Unicode Standard (chapter 3, table 3-7).
+    After the table of well-formed sequences in the Unicode Standard (chapter 3, table 3-7), but half
+    a surrogate (0xED with 0xA0 … 0xBF) waits for its third byte as in Python's incremental decoder.
     """
     padded = tf.strings.join([" " * _LONGEST_HELD, raw])
     length = tf.strings.length(padded)
@@ -64,7 +65,7 @@ def _incomplete_tail(raw: tf.Tensor) -> tf.Tensor:
 def _follows(lead: tf.Tensor, byte: tf.Tensor) -> tf.Tensor:
     """Whether `byte` may be the second byte after `lead`."""
     low = tf.where(lead == 0xE0, 0xA0, tf.where(lead == 0xF0, 0x90, 0x80))
-    high = tf.where(lead == 0xED, 0x9F, tf.where(lead == 0xF4, 0x8F, 0xBF))
+    high = tf.where(lead == 0xF4, 0x8F, 0xBF)
     return _between(byte, low, high)
 
 

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cli.tokenize_command import command
+from models.contract.errors import CheckpointError, ConfigError, DataError
+from preprocessing.tokenizers import write_byte_tokenizer
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    write_byte_tokenizer(tmp_path)
+    return tmp_path
+
+
+def run(directory: Path, *arguments: str, stdin: bytes = b""):
+    return CliRunner().invoke(
+        command, ["--tokenizer", str(directory), *arguments], input=stdin, standalone_mode=False
+    )
+
+
+def test_json_strings_of_stdin_become_lists_of_ids(directory: Path):
+    result = run(directory, "--jsonl", stdin='"ab"\n""\r\n"\\u00e9\\n"\n"日"'.encode())
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        [97, 98],
+        [],
+        [0xC3, 0xA9, 10],
+        list("日".encode()),
+    ]
+
+
+def test_json_strings_of_a_file_do_too(directory: Path):
+    lines = [json.dumps("x" * length) for length in (1, 70_000, 3, 400_000, 2)]
+    (directory / "texts").write_text("\n".join(lines) + "\n")
+    result = run(directory / "tokenizer.json", "--jsonl", str(directory / "texts"))
+    assert [len(json.loads(line)) for line in result.stdout.splitlines()] == [1, 70_000, 3, 400_000, 2]
+
+
+@pytest.mark.parametrize("bad", [b'"b', b"7", b"", b'"\xff"', b'"\\ud800"'])
+def test_a_bad_line_is_named(directory: Path, bad: bytes):
+    result = run(directory, "--jsonl", stdin=b'"a"\n' + bad + b'\n"c"\n')
+    assert isinstance(result.exception, DataError)
+    assert str(result.exception).startswith("stdin: line 2 ")
+
+
+def test_a_text_shows_its_ids_and_pieces(directory: Path):
+    result = run(directory, "a é")
+    assert result.stdout.split("\n")[:3] == ["      97  'a'", "      32  ' '", "     195  b'\\xc3'"]
+    assert result.stderr == "4 tokens, 4 bytes\n"
+
+
+def test_special_tokens_are_text_unless_asked_for(directory: Path):
+    text = "a<|endoftext|>"
+    assert json.loads(run(directory, "--json", text).stdout)["ids"] == list(text.encode())
+    marked = json.loads(run(directory, "--json", "--special", text).stdout)
+    assert marked == {"ids": [97, 256], "pieces": ["a", "<|endoftext|>"]}
+
+
+def test_faults_are_told(directory: Path):
+    assert isinstance(run(directory).exception, ConfigError)
+    assert isinstance(run(directory, "--jsonl", str(directory / "no")).exception, DataError)
+    assert isinstance(run(directory / "no", "text").exception, CheckpointError)
