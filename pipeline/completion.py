@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from models.contract.metrics import NullMetricsObserver
+from models.contract.errors import EngineError
 from models.contract.sampling_params import SamplingParams
 from serving.engine.engine_config import EngineConfig
+from serving.engine.finish_reason import FinishReason
 from serving.engine.llm_engine import LLMEngine
 from serving.runners.local_runner import LocalRunner
 
@@ -24,6 +25,7 @@ def stream_completion(package: Path, prompt: str, max_tokens: int) -> Iterator[s
     Raises:
         PackageError: the package cannot be loaded.
         InvalidRequestError: the prompt is longer than the context.
+        EngineError: a step failed.
     """
     with LocalRunner(package) as runner:
         manifest = runner.manifest
@@ -33,12 +35,12 @@ def stream_completion(package: Path, prompt: str, max_tokens: int) -> Iterator[s
             runner.vocab,
             manifest.eos_ids,
             time.monotonic,
-            NullMetricsObserver(),
         )
         params = SamplingParams(max_tokens=max_tokens, temperature=0)
         (ids,) = runner.tokenize([prompt])
         engine.add_request("completion", ids, params, cap_max_tokens=True)
         while engine.has_unfinished:
             for output in engine.step():
-                if output.text_delta:
-                    yield output.text_delta
+                if output.finish_reason is FinishReason.ERROR:
+                    raise EngineError(f"a step of the model failed: {output.error}.")
+                yield output.text_delta

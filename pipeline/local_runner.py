@@ -6,6 +6,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TextIO
 
 from components import progress
@@ -68,7 +69,7 @@ def _run_components(config: RunConfig, run_id: str, observer: RunObserver, journ
             ObservedDagRunner(run_id, seen).run(pipeline)
     except Exception as fault:
         _log.exception("run %s failed", run_id)
-        raise _as_tokenmill_error(fault, seen.component, journal) from fault
+        raise as_tokenmill_error(fault, seen.component, journal.log_path) from fault
 
 
 class _CurrentComponent:
@@ -89,7 +90,7 @@ class _CurrentComponent:
         self._observer.component_finished(component, state, seconds)
 
 
-def _as_tokenmill_error(fault: BaseException, component: str, journal: RunJournal) -> TokenmillError:
+def as_tokenmill_error(fault: BaseException, component: str, log: Path) -> TokenmillError:
     """The foreseen error behind an exception, without Beam's additions; else one that names the log."""
     cause: BaseException | None = fault
     while cause is not None:
@@ -102,7 +103,7 @@ def _as_tokenmill_error(fault: BaseException, component: str, journal: RunJourna
     return TokenmillError(
         f"{component} failed: {type(fault).__name__}: {first_line.rstrip('.')}.",
         field=component,
-        remedy=f"The whole story is in {journal.log_path}.",
+        remedy=f"The whole story is in {log}.",
     )
 
 

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.component_run import ComponentRun
+from pipeline.run_record import RunRecord
+from pipeline.run_report import components_table, duration, run_table, runs_table
+
+PUSHED = RunRecord(
+    run_id="20260301-120000-abcd",
+    pipeline="demo",
+    state="pushed",
+    started=0.0,
+    seconds=754.0,
+    perplexity=4.4,
+    baseline_perplexity=4.8,
+    ratio=4.4 / 4.8,
+    interval=(0.9, 0.93),
+    scored=20_951,
+    baseline="pretrained model",
+    blessed=True,
+    servable=True,
+    reasons=("It is better.",),
+    pushed_version=17,
+    pushed_path="models/demo/17",
+    peak_memory_bytes=6_100_000_000,
+    components=(ComponentRun("Trainer", "cached", 0.0, 1.25, {"model": "artifacts/6"}),),
+)
+FAILED = RunRecord("20260301-110000-abcd", "demo", "failed", 0.0, 3.0, error="no corpus")
+
+
+def _text(table: Table) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_a_run_s_table_says_what_a_reader_wants_to_know():
+    text = _text(run_table(PUSHED))
+    for part in (
+        "4.800",
+        "4.400",
+        "-8.33 %",
+        "95% interval -10.00 to -7.00 %",
+        "20,951",
+        "It is better.",
+        "17",
+    ):
+        assert part in text
+    assert "12 min 34 s" in text
+    assert "6.1 GB" in text
+
+
+def test_a_failed_run_shows_its_error_and_no_figures():
+    text = _text(run_table(FAILED))
+    assert "no corpus" in text
+    assert "perplexity" not in text
+
+
+def test_lists_and_components():
+    text = _text(runs_table([PUSHED, FAILED]))
+    assert text.index(PUSHED.run_id) < text.index(FAILED.run_id)
+    assert "artifacts/6" in _text(components_table(PUSHED))
+
+
+def test_durations():
+    assert [duration(s) for s in (3.2, 61, 3600)] == ["3 s", "1 min 01 s", "60 min 00 s"]
