@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -12,14 +14,13 @@ from models.checkpoint import load_checkpoint
 from models.decoder import Decoder
 from models.signatures.paged_signatures import finished_at
 from tests.models.paged_driver import BLOCK_SIZE, PagedDriver, uncached
-from tests.tiny import write_tiny_checkpoint
 
 NEW = 9
 
 
 @pytest.fixture(scope="module")
-def decoder(tmp_path_factory: pytest.TempPathFactory) -> Decoder:
-    return load_checkpoint(write_tiny_checkpoint(tmp_path_factory.mktemp("tiny") / "checkpoint"))
+def decoder(tiny_checkpoint: Path) -> Decoder:
+    return load_checkpoint(tiny_checkpoint)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,49 @@
+"""What an export may be asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.contract.errors import ConfigError
+from models.contract.manifest import ModelDims
+from models.export_options import ExportOptions
+
+DIMS = ModelDims(
+    vocab_size=49152,
+    hidden_size=576,
+    intermediate_size=1536,
+    num_layers=30,
+    num_heads=9,
+    num_kv_heads=3,
+    head_dim=64,
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("model_name", " "), ("max_length", 1), ("block_size", 0), ("num_blocks", 1)],
+)
+def test_a_value_out_of_range_is_refused_by_name(field: str, value: object):
+    with pytest.raises(ConfigError, match=f"`{field}` is") as caught:
+        ExportOptions(**{field: value})
+    assert caught.value.field == field
+
+
+def test_the_context_is_the_checkpoints_at_most_2048():
+    assert ExportOptions().resolve_max_length(8192) == 2048
+    assert ExportOptions().resolve_max_length(512) == 512
+    assert ExportOptions(max_length=4096).resolve_max_length(8192) == 4096
+
+
+def test_a_longer_context_than_the_checkpoints_is_refused():
+    with pytest.raises(ConfigError, match="made for 512"):
+        ExportOptions(max_length=513).resolve_max_length(512)
+
+
+def test_blocks_fill_the_budget_within_one_and_64_sequences():
+    token = 2 * 30 * 3 * 64 * 4
+    blocks = ExportOptions().resolve_num_blocks(DIMS, 2048)
+    assert 0.99 * 2**29 < (blocks - 1) * 16 * token <= 2**29
+    assert ExportOptions().resolve_num_blocks(DIMS, 32768) == 1 + 32768 // 16
+    assert ExportOptions().resolve_num_blocks(DIMS, 20) == 1 + 64 * 2
+    assert ExportOptions(num_blocks=7).resolve_num_blocks(DIMS, 2048) == 7
