@@ -65,10 +65,10 @@ class FakeModelRunner:
     the answer or raises.
     """
 
-    def __init__(self, next_token: NextToken, block_size: int, num_blocks: int) -> None:
+    def __init__(self, next_token: NextToken, config: EngineConfig) -> None:
         self.next_token = next_token
-        self.block_size = block_size
-        self.num_blocks = num_blocks
+        self.config = config
+        self.block_size = config.block_size
         self.memory: dict[tuple[int, int], int] = {}
         self.nonce = 1
         self.outputs: list[SchedulerOutput] = []
@@ -110,9 +110,11 @@ class FakeModelRunner:
     def _run(
         self, ids: list[int], start: int, table: Sequence[int], params: SamplingParams, lost: bool
     ) -> TokenOutput:
+        assert ids
         for position, token in enumerate(ids, start):
             block = table[position // self.block_size]
-            assert 0 < block < self.num_blocks
+            assert 0 < block < self.config.num_blocks
+            assert position < self.config.max_length
             self.memory[block, position % self.block_size] = token
         slots = [(table[p // self.block_size], p % self.block_size) for p in range(start + len(ids))]
         context = tuple(self.memory.get(slot, 0) if lost else self.memory[slot] for slot in slots)
@@ -141,7 +143,7 @@ class EngineUnderTest:
     def __init__(self, next_token: NextToken | None = None, **limits: Any) -> None:
         sizes = {"vocab_size": len(BYTE_VOCAB), "max_length": 64, "block_size": 4, "num_blocks": 65}
         self.config = EngineConfig(**{**sizes, **limits})
-        self.runner = FakeModelRunner(next_token or hashed(), self.config.block_size, self.config.num_blocks)
+        self.runner = FakeModelRunner(next_token or hashed(), self.config)
         self.clock = FakeClock()
         self.observer = RecordingObserver()
         self.engine = LLMEngine(self.runner, self.config, BYTE_VOCAB, (EOS,), self.clock, self.observer)

@@ -39,20 +39,22 @@ class OutputProcessor:
 
     def end(self, reason: FinishReason, error: str | None = None) -> RequestOutput:
         """End the answer from outside; text held back comes out."""
-        self._checker.end(reason)
-        return self._output(self._checker.flush() + self._detokenizer.finish(), (), error)
+        return self._output(self._close(reason), (), error)
 
     def _accept_one(self, token_id: int) -> str:
         checker = self._checker
         if checker.is_stop_id(token_id):
-            text = checker.append_text(self._detokenizer.finish())
-            checker.end(FinishReason.STOP)
-            return text + checker.flush()
+            return self._close(FinishReason.STOP)
         text = checker.append_text(self._detokenizer.append([token_id]))
-        checker.check_length(self.sequence.num_output_tokens)
-        if checker.finish_reason is FinishReason.LENGTH:
-            text += checker.flush() + self._detokenizer.finish()
+        if checker.finish_reason is None and checker.is_full(self.sequence.num_output_tokens):
+            text += self._close(FinishReason.LENGTH)
         return text
+
+    def _close(self, reason: FinishReason) -> str:
+        """No more tokens: what was incomplete becomes certain, and may itself be a stop string."""
+        text = self._checker.append_text(self._detokenizer.finish())
+        self._checker.end(reason)
+        return text + self._checker.flush()
 
     def _output(self, text: str, tokens: tuple[TokenOutput, ...], error: str | None = None) -> RequestOutput:
         sequence = self.sequence

@@ -144,7 +144,7 @@ class Scheduler:
         sequence = self.waiting.popleft()
         self.blocks.allocate(sequence)
         sequence.status = SequenceStatus.RUNNING
-        insort(self.running, sequence, key=_arrival)
+        self.running.append(sequence)
         return sequence
 
     def _chunk(self, sequence: Sequence, budget: int) -> PrefillChunk:

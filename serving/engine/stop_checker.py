@@ -45,10 +45,9 @@ class StopChecker:
         self._held = text[certain:]
         return text[:certain]
 
-    def check_length(self, num_output_tokens: int) -> None:
-        """Set `finish_reason` if the answer is as long as it may get."""
-        if self.finish_reason is None and num_output_tokens >= self._max_tokens:
-            self.finish_reason = FinishReason.LENGTH
+    def is_full(self, num_output_tokens: int) -> bool:
+        """Whether the answer is as long as it may get."""
+        return num_output_tokens >= self._max_tokens
 
     def end(self, reason: FinishReason) -> None:
         """End the answer for a reason found elsewhere, unless it has ended."""

@@ -113,3 +113,15 @@ def test_a_suspect_that_finds_no_room_lets_the_others_go_on():
     test.run(limit=200)
     assert set(test.reasons.values()) == {"length"}
     test.check_blocks()
+
+
+def test_the_order_of_arrival_outlives_a_failed_step():
+    test = EngineUnderTest(max_num_batched_tokens=12, max_num_seqs=4)
+    test.add("a", [1] * 4, ignore_eos=True, max_tokens=9)
+    test.step()
+    test.add("b", [2] * 30, max_tokens=2)
+    test.step()
+    test.add("c", [3] * 4, max_tokens=2)
+    test.runner.failures.append(RuntimeError("hiccup"))
+    test.step()
+    assert [s.request_id for s in test.engine.scheduler.waiting] == ["a", "b", "c"]

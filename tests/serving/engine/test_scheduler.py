@@ -113,11 +113,11 @@ def test_no_more_steps_than_tokens_are_wanted_or_fit():
     test.run()
     assert [output.steps for output in test.runner.outputs] == [1, 1, 2, 3]
     full = EngineUnderTest(max_decode_steps=8, max_length=12)
-    full.add("a", prompt(4), ignore_eos=True, max_tokens=8)
+    full.add("a", prompt(6), ignore_eos=True, max_tokens=6)
     full.add("b", prompt(1), ignore_eos=True, max_tokens=11)
     full.run()
-    assert max(row.length + o.steps for o in full.runner.outputs for row in o.decodes) <= 12
-    assert {name: len(ids) for name, ids in full.ids.items()} == {"a": 8, "b": 11}
+    assert max(row.length + o.steps for o in full.runner.outputs for row in o.decodes) == 12
+    assert {name: len(ids) for name, ids in full.ids.items()} == {"a": 6, "b": 11}
 
 
 def test_positions_are_reserved_ahead():

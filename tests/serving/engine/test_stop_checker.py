@@ -61,15 +61,17 @@ def test_stop_ids_are_the_packages_and_the_requests():
     assert checker(ignore_eos=True, stop_ids=(256,)).is_stop_id(256)
 
 
-def test_length_ends_an_answer_but_not_one_that_has_ended():
+def test_an_answer_is_full_at_its_length():
+    assert [checker().is_full(count) for count in (7, 8, 9)] == [False, True, True]
+
+
+def test_ending_from_outside_does_not_change_a_reason():
     stop_checker = checker("E")
-    stop_checker.check_length(7)
-    assert stop_checker.finish_reason is None
     stop_checker.append_text("E")
-    stop_checker.check_length(8)
+    stop_checker.end(FinishReason.LENGTH)
     assert stop_checker.finish_reason is FinishReason.STOP
     other = checker()
-    other.check_length(8)
+    other.end(FinishReason.LENGTH)
     assert other.finish_reason is FinishReason.LENGTH
 
 
