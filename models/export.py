@@ -18,9 +18,10 @@ from models.decoder import Decoder
 from models.export_options import ExportOptions
 from models.package import content_hash
 from models.paged_cache import PagedCache
+from models.scoring import LOGIT_FLOATS
 from models.signatures.generate_signatures import GenerateSignatures
 from models.signatures.paged_signatures import PagedSignatures
-from models.signatures.score_signatures import LOGIT_FLOATS, ScoreSignatures
+from models.signatures.score_signatures import ScoreSignatures
 from models.signatures.tensor_specs import Endpoint, input_specs
 from models.signatures.text_signatures import TextSignatures
 from models.staged_directory import staged_directory
