@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from cli.console import json_option, print_json, quiet_tensorflow
 from models.contract.errors import ConfigError, InvalidRequestError, UnavailableError
 
 DEFAULT_MAX_TOKENS = 128
@@ -127,16 +127,24 @@ def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str,
     import tokenmill_client
 
     max_tokens = DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens
-    with tokenmill_client.Client(url) as client:
+    try:
+        client = tokenmill_client.Client(url)
+    except ValueError as error:
+        raise ConfigError(
+            f"{error}.", field="--url", remedy="Name one like http://127.0.0.1:8000."
+        ) from error
+    with client:
         try:
             for chunk in client.stream(prompt, max_tokens=max_tokens, logprobs=0, token_ids=True, **sampling):
                 logprobs = list(chunk.logprobs.token_logprobs) if chunk.logprobs else []
                 if chunk.usage is None:
                     yield Piece(chunk.text, list(chunk.token_ids), logprobs, chunk.finish_reason)
-        except tokenmill_client.RequestRefusedError as error:
-            raise InvalidRequestError(str(error), field=error.param) from error
         except tokenmill_client.ClientError as error:
-            remedy = "Is `tokenmill serve` running there?" if error.retryable else None
+            refused = isinstance(error, tokenmill_client.RequestRefusedError)
+            if refused and not isinstance(error, tokenmill_client.RateLimitedError):
+                raise InvalidRequestError(str(error)) from error
+            silent = isinstance(error, tokenmill_client.ConnectionFailedError)
+            remedy = "Is `tokenmill serve` running there?" if silent else None
             raise UnavailableError(f"{url}: {error}", remedy=remedy) from error
 
 
@@ -150,24 +158,24 @@ def _from_package(
     params = SamplingParams(
         max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, logprobs=0, **_seeded(sampling)
     )
+    click.echo(f"Loading {version}", err=True)
     quiet_tensorflow()
-    with stderr_console().status(f"Loading {version}"):
-        from serving.runners.local_runner import LocalRunner
+    from serving.runners.local_runner import LocalRunner
 
-        runner = LocalRunner(version)
-    with runner:
+    with LocalRunner(version) as runner:
         yield from _run(runner, prompt, params, cap_max_tokens=max_tokens is None)
 
 
 def _run(runner: Any, prompt: str, params: Any, *, cap_max_tokens: bool) -> Iterator[Piece]:
     from models.contract.errors import EngineError
+    from models.contract.metrics import NullMetricsObserver
     from serving.engine.engine_config import EngineConfig
     from serving.engine.finish_reason import FinishReason
     from serving.engine.llm_engine import LLMEngine
 
     manifest = runner.manifest
     config = EngineConfig.from_manifest(manifest)
-    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic)
+    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, NullMetricsObserver())
     (ids,) = runner.tokenize([prompt])
     engine.add_request("generate", ids, params, cap_max_tokens=cap_max_tokens)
     while engine.has_unfinished:

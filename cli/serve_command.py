@@ -50,14 +50,15 @@ def command(packages: tuple[Path, ...], host: str, port: int, drain_seconds: flo
     from models.contract.package import resolve_package
 
     package = resolve_package(packages[0])
-    quiet_tensorflow()
     import asyncio
 
     from serving.gateway.process_log import log_as_json
     from serving.gateway.single_process import serve_package
 
     log_as_json()
-    asyncio.run(serve_package(package, host, port, drain_seconds, _print_ready))
+    asyncio.run(
+        serve_package(package, host, port, drain_seconds, prepare=quiet_tensorflow, on_ready=_print_ready)
+    )
 
 
 def _print_ready(url: str, model: str) -> None:

@@ -59,14 +59,20 @@ class ChoiceBuilder:
     def _logprobs(self, tokens: list[TokenOutput]) -> dict[str, Any]:
         offsets = []
         for token in tokens:
-            offsets.append(self._offset)
-            self._offset += len(self._characters.decode(self._vocab[token.id]))
+            raw = self._vocab[token.id]
+            offsets.append(self._offset + self._breaks_a_character(raw))
+            self._offset += len(self._characters.decode(raw))
         return {
             "tokens": [self._name(token.id) for token in tokens],
             "token_logprobs": [token.logprob for token in tokens],
             "top_logprobs": [self._top(token) for token in tokens],
             "text_offset": offsets,
         }
+
+    def _breaks_a_character(self, raw: bytes) -> bool:
+        """Whether a token leaves the character before it incomplete, which then becomes U+FFFD."""
+        pending, _ = self._characters.getstate()
+        return bool(pending and raw and not 0x80 <= raw[0] < 0xC0)
 
     def _top(self, token: TokenOutput) -> dict[str, float]:
         best = token.top[: self._choice.params.logprobs]

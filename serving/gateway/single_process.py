@@ -28,6 +28,8 @@ async def serve_package(
     host: str,
     port: int,
     drain_seconds: float,
+    *,
+    prepare: Callable[[], None],
     on_ready: Callable[[str, str], None],
 ) -> None:
     """Serve a package until SIGTERM or SIGINT, then drain.
@@ -41,6 +43,7 @@ async def serve_package(
         host: address to listen on.
         port: port, 0 for a free one.
         drain_seconds: how long answers in flight may go on after the signal.
+        prepare: called on the thread that loads, before anything imports TensorFlow.
         on_ready: called with the URL and the model's name when requests are taken.
 
     Raises:
@@ -53,7 +56,7 @@ async def serve_package(
     await server.start()
     try:
         started = time.monotonic()
-        backend = await _load(package, gateway.registry)
+        backend = await _load(package, gateway.registry, prepare)
         await backend.engine.start()
         gateway.open(backend.engine, backend.model)
         signals.loading = False
@@ -68,9 +71,10 @@ async def serve_package(
     backend.runner.close()
 
 
-async def _load(package: Path, registry: MetricsRegistry) -> LocalBackend:
+async def _load(package: Path, registry: MetricsRegistry, prepare: Callable[[], None]) -> LocalBackend:
     def load() -> LocalBackend:
         with native_lines_as_records():
+            prepare()
             # Imported here, for it brings in TensorFlow: the socket answers meanwhile.
             from serving.gateway.local_backend import LocalBackend
 

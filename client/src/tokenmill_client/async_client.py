@@ -13,7 +13,7 @@ from tokenmill_client.completion import Completion, CompletionChunk, Health, Mod
 from tokenmill_client.completion_options import CompletionOptions, request_body
 from tokenmill_client.deadline import Deadline
 from tokenmill_client.errors import ClientError, ProtocolError
-from tokenmill_client.exchange import Exchange, parsed, response_error
+from tokenmill_client.exchange import Exchange, checked_url, parsed, response_error
 from tokenmill_client.retries import Retries
 from tokenmill_client.timeouts import Timeouts
 
@@ -41,7 +41,9 @@ class AsyncClient:
         self._timeouts = timeouts or Timeouts()
         self._max_retries = max_retries
         # Without TLS there is nothing to verify, and loading the certificates takes 0.1 s.
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, verify=not url.startswith("http://"))
+        self._http = httpx.AsyncClient(
+            base_url=checked_url(url), headers=headers, verify=not url.startswith("http://")
+        )
 
     async def complete(self, prompt: str | Sequence[int], **options: Unpack[CompletionOptions]) -> Completion:
         """A whole answer; see `Client.complete`."""

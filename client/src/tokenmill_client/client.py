@@ -12,7 +12,7 @@ from tokenmill_client.completion import Completion, CompletionChunk, Health, Mod
 from tokenmill_client.completion_options import CompletionOptions, request_body
 from tokenmill_client.deadline import Deadline
 from tokenmill_client.errors import ClientError, ProtocolError
-from tokenmill_client.exchange import Exchange, parsed, response_error
+from tokenmill_client.exchange import Exchange, checked_url, parsed, response_error
 from tokenmill_client.retries import Retries
 from tokenmill_client.timeouts import Timeouts
 
@@ -29,6 +29,9 @@ class Client:
         max_retries: how often a call is repeated that failed before its first token: no
             connection, a broken one, 429 (after Retry-After) or 5xx.
         headers: sent with every request.
+
+    Raises:
+        ValueError: `url` is not one of an HTTP server.
 
     Example:
         >>> with Client("http://127.0.0.1:8000") as client:
@@ -47,7 +50,9 @@ class Client:
         self._timeouts = timeouts or Timeouts()
         self._max_retries = max_retries
         # Without TLS there is nothing to verify, and loading the certificates takes 0.1 s.
-        self._http = httpx.Client(base_url=url, headers=headers, verify=not url.startswith("http://"))
+        self._http = httpx.Client(
+            base_url=checked_url(url), headers=headers, verify=not url.startswith("http://")
+        )
 
     def complete(self, prompt: str | Sequence[int], **options: Unpack[CompletionOptions]) -> Completion:
         """A whole answer.

@@ -104,6 +104,21 @@ class Exchange:
         return FirstByteTimeoutError(f"No answer within {self._timeouts.first_byte} s.")
 
 
+def checked_url(url: str) -> str:
+    """`url` if it is one of a server.
+
+    Raises:
+        ValueError: it is not.
+    """
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{url!r} is no URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise ValueError(f"{url!r} is no URL of an HTTP server")
+    return url
+
+
 def response_error(response: httpx.Response) -> ResponseError:
     """The exception for a response of status 4xx or 5xx whose body has been read."""
     try:

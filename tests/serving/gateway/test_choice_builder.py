@@ -60,6 +60,11 @@ def test_a_part_of_a_character_is_written_as_bytes():
     assert logprobs["text_offset"] == [0, 0, 1]
 
 
+def test_an_incomplete_character_counts_as_the_one_it_is_shown_as():
+    logprobs = builder(logprobs=0).entry([output("\ufffd~a", 0xE1, 0x7E, 0x61)])["logprobs"]
+    assert logprobs["text_offset"] == [0, 1, 2]
+
+
 @given(st.text(max_size=20), st.data())
 def test_offsets_point_to_the_character_a_token_begins_in(text: str, data):
     raw = text.encode()

@@ -1,0 +1,161 @@
+"""`tokenmill generate` against a server; what needs a package is in tests/e2e."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.contract.errors import OverloadedError
+from tests.serving.gateway.fake_engine import FakeEngine, running_gateway
+
+ROOT = Path(__file__).resolve().parents[2]
+FEW = ("--max-tokens", "20")
+
+
+def generate(*words: str, cwd: Path = ROOT, **kwargs) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli.main", "generate", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", cwd=cwd, env=environment, check=False, **kwargs
+    )
+
+
+@pytest.fixture(scope="module")
+def url():
+    with running_gateway() as gateway:
+        yield gateway.url
+
+
+def test_text_goes_to_stdout_and_nothing_else(url):
+    done = generate("--url", url, *FEW, "Hi")
+    assert done.returncode == 0
+    assert done.stdout == "Hello, mill!\n"
+    assert "12 tokens (stop)" in done.stderr
+
+
+def test_json_has_ids_text_reason_and_logprobs(url):
+    done = generate("--url", url, *FEW, "--json", "Hi")
+    assert json.loads(done.stdout) == {
+        "ids": list(b"Hello, mill!"),
+        "text": "Hello, mill!",
+        "finish_reason": "stop",
+        "logprobs": [-0.5] * 12,
+    }
+    assert done.stderr == ""
+
+
+def test_text_streams_as_it_comes():
+    with running_gateway(FakeEngine(interval=0.2)) as gateway:
+        command = [sys.executable, "-m", "cli.main", "generate", "--url", gateway.url, *FEW, "Hi"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+            first = process.stdout.read(1)
+            running = bool(gateway.engine.running)
+            rest = process.stdout.read()
+    assert first + rest == b"Hello, mill!\n"
+    assert running, "the first piece came only when the answer was complete"
+
+
+def test_sampling_options_reach_the_server():
+    with running_gateway() as gateway:
+        options = ("--temperature", "0.5", "--top-p", "0.9", "--top-k", "7", "--min-p", "0.1", "--seed", "3")
+        done = generate("--url", gateway.url, *FEW, *options, "--stop", "\\n\\n", "--stop", "END", "--", "-x")
+        ((ids, params),) = gateway.engine.requests.values()
+    assert done.returncode == 0
+    assert bytes(ids) == b"-x"
+    assert (params.temperature, params.top_p, params.top_k, params.min_p) == (0.5, 0.9, 7, 0.1)
+    assert (params.seed, params.stop) == (3, ("\n\n", "END"))
+
+
+def test_a_dash_reads_the_prompt_from_stdin():
+    with running_gateway() as gateway:
+        assert generate("--url", gateway.url, *FEW, "-", input="zwei\nZeilen é").returncode == 0
+        ((ids, _),) = gateway.engine.requests.values()
+    assert bytes(ids).decode() == "zwei\nZeilen é"
+
+
+def test_a_prompt_that_is_not_utf8_is_named(url):
+    command = [sys.executable, "-m", "cli.main", "generate", "--url", url, "-"]
+    done = subprocess.run(command, capture_output=True, input=b"a\xff", cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert b"the prompt is not UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_refusal_is_the_servers_message_and_exit_code_2(url):
+    done = generate("--url", url, *FEW, "--temperature", "7", "Hi")
+    assert done.returncode == 2
+    assert "`temperature` is 7.0. It must be a number from 0 to 2." in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("where", ["http://127.0.0.1:9", "http://no.such.host.invalid"])
+def test_a_server_that_is_not_there_is_named_with_exit_code_6(where):
+    done = generate("--url", where, "Hi")
+    assert done.returncode == 6
+    assert where in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("where", ["no-url", "ftp://host", "http://[", "http://"])
+def test_what_is_no_url_is_named_with_exit_code_2(where):
+    done = generate("--url", where, "Hi")
+    assert done.returncode == 2
+    assert f"{where!r} is no URL" in done.stderr
+
+
+def test_an_overloaded_server_is_exit_code_6():
+    with running_gateway(FakeEngine(failure=OverloadedError("full.", retry_after=0.1))) as gateway:
+        done = generate("--url", gateway.url, *FEW, "Hi")
+    assert done.returncode == 6
+    assert "full." in done.stderr
+
+
+def test_package_and_url_exclude_each_other(url):
+    done = generate("--url", url, "--package", ".", "Hi")
+    assert done.returncode == 2
+    assert "`--package` and `--url`" in done.stderr
+
+
+def test_without_any_package_it_says_how_to_make_one(tmp_path):
+    done = generate("Hi", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no model package under .tokenmill/models" in done.stderr
+    assert "make quick" in done.stderr
+
+
+def test_a_missing_package_is_named_with_exit_code_4(tmp_path):
+    done = generate("--package", "nowhere", "Hi", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "package nowhere does not exist" in done.stderr
+
+
+def test_a_configuration_that_does_not_fit_is_named(tmp_path):
+    (tmp_path / "tokenmill.yaml").write_text("push: {directory: 3}\n")
+    done = generate("Hi", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "tokenmill.yaml" in done.stderr
+    assert "push.directory" in done.stderr
+
+
+def test_from_a_url_it_starts_fast_and_without_tensorflow(url):
+    probe = (
+        "import sys, time, resource\n"
+        "import cli.main\n"
+        f"cli.main.cli(['generate', '--url', {url!r}, '--max-tokens', '20', 'Hi'], standalone_mode=False)\n"
+        "heavy = {'tensorflow', 'keras', 'numpy', 'rich', 'pydantic', 'yaml'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "use = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "print(use.ru_utime + use.ru_stime)"
+    )
+    seconds = []
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        seconds.append(float(done.stdout.splitlines()[-1]))
+    assert min(seconds) < 0.4, seconds
