@@ -36,6 +36,18 @@ def load_tokenizer(path: Path) -> GraphTokenizer:
 def read_spec(path: Path) -> TokenizerSpec:
     """Read and check a tokenizer's files; arguments and errors as for `load_tokenizer`."""
     file = path / _TOKENIZER if path.is_dir() else path
+    try:
+        return _spec(file)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{file}, or a configuration beside it, is not of the form Hugging Face tokenizers writes: "
+            f"{type(error).__name__}: {error}.",
+            field=str(file),
+            remedy="Save the tokenizer again with Hugging Face tokenizers.",
+        ) from error
+
+
+def _spec(file: Path) -> TokenizerSpec:
     parts = read_tokenizer_json(file)
     config_file = file.parent / _CONFIG
     config = read_json_object(config_file) if config_file.is_file() else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "ignore_merges": (None, False),
 }
 """Settings of `model` that would change ids, and their values that do not."""
+
+_MOST_IDS = 1 << 24
+"""Merging orders rules by their ranks as float32."""
 
 _BYTE_LEVEL = "ByteLevel with add_prefix_space false and use_regex true"
 _PRE_TOKENIZERS = f"{_BYTE_LEVEL}, alone or after Digits with individual_digits true"
@@ -100,10 +104,15 @@ def _vocab(path: Path, model: dict[str, Any]) -> dict[str, int]:
     vocab = model.get("vocab")
     if not isinstance(vocab, dict) or not vocab:
         raise refusal(path, "model.vocab", vocab, "an object of token → id")
-    ids = list(vocab.values())
-    if not all(type(index) is int and index >= 0 for index in ids) or len(set(ids)) < len(ids):
-        wrong = sorted(((t, i) for t, i in vocab.items() if ids.count(i) > 1 or type(i) is not int), key=str)
-        raise refusal(path, "model.vocab", dict(wrong[:4]), "distinct ids of 0 or more")
+    uses = Counter(vocab.values())
+    wrong = [
+        token
+        for token, index in vocab.items()
+        if type(index) is not int or not 0 <= index < _MOST_IDS or uses[index] > 1
+    ]
+    if wrong:
+        shown = {token: vocab[token] for token in wrong[:4]}
+        raise refusal(path, "model.vocab", shown, f"distinct ids from 0 to {_MOST_IDS - 1}")
     return vocab
 
 
@@ -114,9 +123,9 @@ def _merges(path: Path, model: dict[str, Any], vocab: dict[str, int]) -> tuple[t
     for rule, pair in zip(raw, merges, strict=True):
         if len(pair) != 2 or not {*pair, "".join(pair)} <= vocab.keys():
             raise refusal(path, "model.merges", rule, "pairs whose parts and whole are in the vocabulary")
-    if len(set(merges)) < len(merges):
-        twice = next(pair for pair in merges if merges.count(pair) > 1)
-        raise refusal(path, "model.merges", list(twice), "each pair once")
+    (pair, times), *_ = Counter(merges).most_common(1) or [((), 1)]
+    if times > 1:
+        raise refusal(path, "model.merges", list(pair), "each pair once")
     return merges
 
 
