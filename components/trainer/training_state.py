@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from pathlib import Path
 
 import tensorflow as tf
@@ -19,11 +20,15 @@ _HARMLESS = {"save_every_steps", "jit_compile"}
 """Settings that do not change what is computed: a run may be resumed with others."""
 
 
+_FORGOTTEN_AFTER_SECONDS = 7 * 24 * 3600
+
+
 class TrainingState:
     """Saved states of one training run; the newest complete one is restored.
 
     The folder's name is a hash of everything that decides the result, so a run with another
-    configuration, checkpoint or corpus never takes up this one.
+    configuration, checkpoint or corpus never takes up this one. States of other runs that nobody took
+    up for a week are deleted when this one is saved first.
 
     Args:
         base: folder that holds the states of all runs.
@@ -57,7 +62,9 @@ class TrainingState:
 
         A state becomes the newest only once all of its files are there.
         """
-        self.directory.mkdir(parents=True, exist_ok=True)
+        if not self.directory.exists():
+            self._forget_old()
+            self.directory.mkdir(parents=True)
         (self.directory / "config.json").write_text(json.dumps(self._config.model_dump(), indent=2) + "\n")
         history.write(self.directory / _HISTORY)
         self._manager(model).save(checkpoint_number=len(history.steps))
@@ -65,6 +72,12 @@ class TrainingState:
     def delete(self) -> None:
         """Remove all states of this run."""
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _forget_old(self) -> None:
+        limit = time.time() - _FORGOTTEN_AFTER_SECONDS
+        for history in self.directory.parent.glob(f"*/{_HISTORY}"):
+            if history.stat().st_mtime < limit:
+                shutil.rmtree(history.parent, ignore_errors=True)
 
     def _manager(self, model: LanguageModel) -> tf.train.CheckpointManager:
         # By position: Keras' names of variables differ from one model object to the next.

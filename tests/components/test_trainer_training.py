@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +31,13 @@ END = 0
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"))
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"), num_layers=1)
+
+
+@pytest.fixture(scope="module")
+def two_blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second block sees what the first one moved between positions."""
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("two_blocks"))
 
 
 @pytest.fixture
@@ -75,8 +83,8 @@ def nll_of(decoder: Decoder, document: np.ndarray) -> list[float]:
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000))
-def test_the_loss_of_packed_rows_is_that_of_each_document_alone(checkpoint, seed):
-    decoder = load_checkpoint(checkpoint)
+def test_the_loss_of_packed_rows_is_that_of_each_document_alone(two_blocks, seed):
+    decoder = load_checkpoint(two_blocks)
     documents = some_documents(4, seed)
     longest = sum(len(document) + 1 for document in documents)
     (row,) = pack(documents, longest + 5, end_id=END)
@@ -161,6 +169,18 @@ def test_two_states_are_kept_and_a_torn_one_is_ignored(checkpoint, tmp_path):
     assert history.resumed_at == [8]
     state.delete()
     assert not state.directory.exists()
+
+
+def test_states_that_nobody_took_up_for_a_week_are_deleted(checkpoint, tmp_path):
+    data = TrainingData(some_documents(), END)
+    for name, age in (("old", 8), ("recent", 6)):
+        (tmp_path / "state" / name).mkdir(parents=True)
+        history = tmp_path / "state" / name / "history.json"
+        history.write_text("{}")
+        os.utime(history, (time.time() - age * 86400,) * 2)
+    state = TrainingState(tmp_path / "state", config(), "c", "d")
+    train(load_checkpoint(checkpoint), data, config(), tmp_path / "log", state)
+    assert {path.name for path in (tmp_path / "state").iterdir()} == {"recent", state.directory.name}
 
 
 def test_a_broken_history_is_named_with_its_remedy(checkpoint, tmp_path):
