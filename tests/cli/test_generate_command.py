@@ -101,7 +101,7 @@ def test_a_server_that_is_not_there_is_named_with_exit_code_6(where):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("where", ["no-url", "ftp://host", "http://[", "http://"])
+@pytest.mark.parametrize("where", ["no-url", "ftp://host", "http://a:b", "http://"])
 def test_what_is_no_url_is_named_with_exit_code_2(where):
     done = generate("--url", where, "Hi")
     assert done.returncode == 2
