@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from monitoring.perplexity import Perplexity
 
 
+_CONTEXT = 512
+
+
 class _Model(NamedTuple):
     scorer: Scorer
     ids: list[int]
@@ -31,7 +34,7 @@ class _Model(NamedTuple):
 @click.option(
     "--text", "file", required=True, type=click.Path(path_type=Path), help="UTF-8 file, read as one document."
 )
-@click.option("--context", default=512, show_default=True, help="Tokens per window.")
+@click.option("--context", type=int, help="Tokens per window; by default 512, if the model takes as many.")
 @click.option("--stride", type=int, help="Tokens from window to window; by default half the context.")
 @click.option(
     "--batch-size", default=4, show_default=True, type=click.IntRange(min=1), help="Windows at a time."
@@ -41,7 +44,7 @@ def command(
     package: Path | None,
     checkpoint: Path | None,
     file: Path,
-    context: int,
+    context: int | None,
     stride: int | None,
     batch_size: int,
     as_json: bool,
@@ -65,7 +68,7 @@ def command(
     text = _read(file)
     quiet_tensorflow()
     with _open_package(package, text) if package else _open_checkpoint(checkpoint, text) as model:
-        windows = _windows(model, context, max(1, context // 2) if stride is None else stride)
+        windows = _windows(model, context, stride)
         if not windows:
             raise DataError(
                 f"text {file} has {len(model.ids)} token, and the first cannot be scored.",
@@ -124,10 +127,14 @@ def _open_checkpoint(path: Path, text: str) -> Iterator[_Model]:
     yield _Model(CheckpointScorer(decoder), ids, decoder.config.max_length)
 
 
-def _windows(model: _Model, context: int, stride: int) -> list[EvalWindow]:
+def _windows(model: _Model, context: int | None, stride: int | None) -> list[EvalWindow]:
     from components.perplexity_evaluator.eval_window import EvalWindow, length_class
     from preprocessing.windows import windows
 
+    if context is None:
+        context = min(_CONTEXT, model.max_length)
+    if stride is None:
+        stride = max(1, context // 2)
     if context > model.max_length:
         raise ConfigError(
             f"`context` is {context}, the model takes at most {model.max_length} tokens.",

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from safetensors.numpy import load_file, save_file
+
+from cli.main import cli
+from models.contract.errors import CheckpointError, ConfigError, DataError, PackageError, TokenmillError
+from tests.tiny import TINY, write_tiny_checkpoint
+
+TEXT = "def the thing:\n    the 12 re on\n" * 4
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluate")
+    write_tiny_checkpoint(folder / "checkpoint")
+    (folder / "text.txt").write_text(TEXT)
+    return folder
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["evaluate", *map(str, arguments)])
+
+
+def _figures(folder: Path, *arguments: object) -> dict[str, float]:
+    common = ("--checkpoint", folder / "checkpoint", "--text", folder / "text.txt", "--json")
+    result = _run(*common, *arguments)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_json_holds_the_figures_and_nothing_else(folder: Path):
+    figures = _figures(folder, "--context", 16, "--stride", 8)
+    assert list(figures) == ["nll_sum", "scored", "perplexity", "bits_per_byte"]
+    assert figures["perplexity"] == pytest.approx(math.exp(figures["nll_sum"] / figures["scored"]))
+    assert figures["bits_per_byte"] == pytest.approx(figures["nll_sum"] / math.log(2) / len(TEXT))
+
+
+def test_the_batch_size_does_not_matter(folder: Path):
+    one, many = (_figures(folder, "--context", 16, "--batch-size", size) for size in (1, 7))
+    assert one["nll_sum"] == pytest.approx(many["nll_sum"], rel=1e-5)
+    assert one["scored"] == many["scored"]
+
+
+def test_the_default_stride_is_half_the_context(folder: Path):
+    assert _figures(folder, "--context", 16) == _figures(folder, "--context", 16, "--stride", 8)
+
+
+def test_the_default_context_is_what_the_model_takes_if_that_is_less_than_512(folder: Path):
+    assert _figures(folder) == _figures(folder, "--context", TINY.max_length)
+
+
+def test_a_longer_context_than_the_text_scores_all_but_the_first_token(folder: Path):
+    from tokenizers import Tokenizer
+
+    ids = Tokenizer.from_file(str(folder / "checkpoint" / "tokenizer.json")).encode(TEXT).ids
+    assert _figures(folder, "--context", 256)["scored"] == len(ids) - 1
+
+
+def test_people_get_a_sentence(folder: Path):
+    result = _run("--checkpoint", folder / "checkpoint", "--text", folder / "text.txt", "--context", 16)
+    assert "perplexity" in result.stdout
+    assert "bits per byte" in result.stdout
+
+
+def test_a_loss_that_is_not_a_number_is_null_in_json(folder: Path, tmp_path: Path):
+    write_tiny_checkpoint(tmp_path / "nan")
+    weights = load_file(tmp_path / "nan" / "model.safetensors")
+    weights["model.norm.weight"][:] = math.nan
+    save_file(weights, tmp_path / "nan" / "model.safetensors")
+    result = _run("--checkpoint", tmp_path / "nan", "--text", folder / "text.txt", "--json")
+    figures = json.loads(result.stdout)
+    assert figures["perplexity"] is None
+    assert figures["scored"] > 0
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (None, "No such file.*existing file"),
+        (b"", "is empty"),
+        (b"ab\xffcd", "byte 0xff at offset 2.*iconv"),
+        (b"a", "1 token.*longer"),
+    ],
+)
+def test_an_unusable_text_is_named_with_a_remedy(
+    folder: Path, tmp_path: Path, contents: bytes | None, message: str
+):
+    file = tmp_path / "bad.txt"
+    if contents is not None:
+        file.write_bytes(contents)
+    result = _run("--checkpoint", folder / "checkpoint", "--text", file)
+    _assert_fails(result, DataError, f"bad.txt.*{message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ([], ConfigError, "one of --package and --checkpoint"),
+        (["--checkpoint", "a", "--package", "b"], ConfigError, "one of --package and --checkpoint"),
+        (["--checkpoint", "no-such-folder"], CheckpointError, "no-such-folder"),
+        (["--package", "no-such-folder"], PackageError, "no-such-folder"),
+        (["--checkpoint", "{checkpoint}", "--context", "1"], ConfigError, "`context` is 1"),
+        (["--checkpoint", "{checkpoint}", "--stride", "0"], ConfigError, "`stride` is 0"),
+        (
+            ["--checkpoint", "{checkpoint}", "--context", str(TINY.max_length + 1)],
+            ConfigError,
+            f"at most {TINY.max_length}",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(
+    folder: Path, arguments: list[str], error: type[TokenmillError], message: str
+):
+    given = [argument.replace("{checkpoint}", str(folder / "checkpoint")) for argument in arguments]
+    _assert_fails(_run("--text", folder / "text.txt", *given), error, message)
+
+
+def _assert_fails(result: Result, error: type[TokenmillError], message: str) -> None:
+    assert isinstance(result.exception, error), result.exception
+    with pytest.raises(error, match=message):
+        raise result.exception
+    assert result.stdout == ""
