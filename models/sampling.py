@@ -106,7 +106,7 @@ def sample(
     size = raw_logits.shape[-1]
     count = min(CANDIDATES, size)
     best, best_ids = tf.math.top_k(raw_logits, k=max(count, min(TOP_LOGPROBS, size)))
-    log_total = tf.reduce_logsumexp(raw_logits, axis=-1, keepdims=True)
+    log_total = _log_sum_exp(raw_logits, best[:, :1])
     chosen_from = raw_logits if logits is None else logits
     candidates = (best, best_ids) if logits is None else tf.math.top_k(logits, k=count)
     chosen = tf.cond(
@@ -132,7 +132,7 @@ def probabilities(logits: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
     """
     size = logits.shape[-1]
     ordered, ids = tf.math.top_k(logits, k=size)
-    weights = _weights(ordered, _log_total(logits, rows), rows).kept
+    weights = _weights(ordered, _log_total(logits, ordered, rows), rows).kept
     weights /= tf.reduce_sum(weights, axis=-1, keepdims=True)
     weights = tf.where(rows.temperature[:, None] > 0, weights, tf.one_hot(tf.zeros_like(rows.top_k), size))
     index = tf.stack([tf.repeat(tf.range(tf.shape(ids)[0])[:, None], size, axis=1), ids], axis=-1)
@@ -146,8 +146,14 @@ class _Weights(NamedTuple):
     complete: tf.Tensor
 
 
-def _log_total(logits: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
-    return tf.reduce_logsumexp(logits / _divisor(rows), axis=-1, keepdims=True)
+def _log_sum_exp(x: tf.Tensor, largest: tf.Tensor) -> tf.Tensor:
+    """log Σ exp over the last axis, kept, its largest values [B, 1] being known already."""
+    return tf.math.log(tf.reduce_sum(tf.exp(x - largest), axis=-1, keepdims=True)) + largest
+
+
+def _log_total(logits: tf.Tensor, ordered: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
+    divisor = _divisor(rows)
+    return _log_sum_exp(logits / divisor, ordered[:, :1] / divisor)
 
 
 def _divisor(rows: SamplingRows) -> tf.Tensor:
@@ -184,7 +190,7 @@ def _draw(
 ) -> tf.Tensor:
     """A drawn id per row, the best one for greedy rows: [B] int32."""
     u = uniform(rows.seed, position)
-    log_total = _log_total(logits, rows)
+    log_total = _log_total(logits, best, rows)
     weights, complete = _weights(best, log_total, rows)
     mass = tf.reduce_sum(weights, axis=-1)
     # Without any filter the weights sum to 1 over the vocabulary, known without sorting it.
@@ -206,6 +212,6 @@ def _draw(
 def _draw_sorted(logits: tf.Tensor, rows: SamplingRows, u: tf.Tensor) -> tf.Tensor:
     """The exact draw over the sorted vocabulary: [R, V] → [R] int32."""
     ordered, ids = tf.math.top_k(logits, k=logits.shape[-1])
-    weights = _weights(ordered, _log_total(logits, rows), rows).kept
+    weights = _weights(ordered, _log_total(logits, ordered, rows), rows).kept
     column = _pick(weights, tf.reduce_sum(weights, axis=-1), u)
     return tf.gather(ids, column, batch_dims=1)

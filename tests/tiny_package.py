@@ -10,6 +10,9 @@ from models.export import export_package
 from models.export_options import ExportOptions
 from tests.tiny import write_tiny_checkpoint
 
+NUM_BLOCKS = 8192
+"""Eight megabytes of KV memory: a leak of it would show."""
+
 _MADE: dict[str, Path] = {}
 
 
@@ -23,7 +26,7 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_package(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if "package" not in _MADE:
-        options = ExportOptions(model_name="tiny", block_size=4, num_blocks=64)
+        options = ExportOptions(model_name="tiny", block_size=4, num_blocks=NUM_BLOCKS)
         base = tmp_path_factory.mktemp("packages") / "tiny"
         _MADE["package"] = export_package(tiny_checkpoint, base, options, version=3)
     return _MADE["package"]

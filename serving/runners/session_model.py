@@ -33,6 +33,7 @@ class SessionModel:
 
     def __init__(self, package: Path, threads: int = 0) -> None:
         self.package = package
+        self._closed = False
         self._calls: dict[str, tuple[list[str], list[str], Callable[..., Any]]] = {}
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads)
         self._graph = tf.Graph()
@@ -77,6 +78,8 @@ class SessionModel:
 
     def _prepared(self, signature: str) -> tuple[list[str], list[str], Callable[..., Any]]:
         if signature not in self._calls:
+            if self._closed:
+                raise EngineError(f"the model of {self.package} is closed.")
             if signature not in self.signatures:
                 raise EngineError(f"signature `{signature}` is not in {self.package}.")
             inputs, outputs = self.signatures[signature]
@@ -93,6 +96,7 @@ class SessionModel:
 
     def close(self) -> None:
         """Free the weights and the KV memory. Closing twice is harmless."""
+        self._closed = True
         self._calls.clear()
         self._session.close()
 
@@ -124,4 +128,5 @@ def _refusal(error: tf.errors.InvalidArgumentError, signature: str) -> InvalidRe
     if found is None:
         return EngineError(f"signature `{signature}` failed: {_first_line(error)}.")
     text = f"{found['text']}{found['values']}".replace("\\'", "'")
-    return InvalidRequestError(text, field="text")
+    field = re.search(r"`(\w+)`", text)
+    return InvalidRequestError(text, field=field[1] if field else None)

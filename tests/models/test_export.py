@@ -21,6 +21,7 @@ from models.export_options import ExportOptions
 from models.package import content_hash, verify_content
 from preprocessing.tokenizers import load_tokenizer
 from tests.tiny import TINY
+from tests.tiny_package import NUM_BLOCKS
 
 
 def size_of(path: Path) -> int:
@@ -41,7 +42,7 @@ def test_the_manifest_says_what_was_exported(tiny_checkpoint: Path, tiny_package
     tokenizer = load_tokenizer(tiny_checkpoint)
     assert manifest.model == "tiny"
     assert manifest.dims == TINY.dims
-    assert (manifest.max_length, manifest.block_size, manifest.num_blocks) == (256, 4, 64)
+    assert (manifest.max_length, manifest.block_size, manifest.num_blocks) == (256, 4, NUM_BLOCKS)
     assert manifest.eos_ids == DecoderConfig.load(tiny_checkpoint).eos_ids
     assert manifest.tokenizer.fingerprint == tokenizer.fingerprint
     assert manifest.tokenizer.golden[0] == (
@@ -49,7 +50,7 @@ def test_the_manifest_says_what_was_exported(tiny_checkpoint: Path, tiny_package
         tuple(tokenizer.encode_batch(GOLDEN_TEXTS[:1])[0]),
     )
     assert manifest.memory_bytes["weights"] == 4 * TINY.num_parameters
-    assert manifest.memory_bytes["kv"] == 4 * 64 * manifest.kv_bytes_per_token
+    assert manifest.memory_bytes["kv"] == 4 * NUM_BLOCKS * manifest.kv_bytes_per_token
     assert manifest.chat_template
     assert manifest.created
     assert read_vocab(tiny_package / VOCAB_PATH) == tokenizer.token_bytes
