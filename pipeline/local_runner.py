@@ -17,6 +17,7 @@ from pipeline.run_journal import INTERRUPTED, RunJournal
 from pipeline.run_observer import RunObserver
 from pipeline.run_record import RunRecord
 from pipeline.run_registry import RunRegistry
+from pipeline.workdir_lock import workdir_lock
 
 _log = logging.getLogger("tokenmill")
 _BEAM_NOTE = re.compile(r" \[while running [^\]]*\]")
@@ -37,23 +38,24 @@ def run(config: RunConfig, run_id: str, observer: Callable[[TextIO], RunObserver
         The run as ML Metadata recorded it.
 
     Raises:
+        ConfigError: the working directory cannot be written or is in use by another run.
         TokenmillError: a component failed; the message is the component's own where the fault was
             foreseen, else it names the component, the exception and the log.
     """
-    journal = RunJournal(config.runs_directory / run_id)
-    with _workdir_errors(config):
+    with _workdir_errors(config), workdir_lock(config.workdir):
+        journal = RunJournal(config.runs_directory / run_id)
         config.pipeline_root.mkdir(parents=True, exist_ok=True)
         journal.start(config.name, config.to_yaml())
-    error: str | None = INTERRUPTED
-    try:
-        with captured_output(journal.log_path) as terminal:
-            _run_components(config, run_id, observer(terminal), journal)
-        error = None
-    except TokenmillError as fault:
-        error = str(fault)
-        raise
-    finally:
-        journal.finish(error)
+        error: str | None = INTERRUPTED
+        try:
+            with captured_output(journal.log_path) as terminal:
+                _run_components(config, run_id, observer(terminal), journal)
+            error = None
+        except TokenmillError as fault:
+            error = str(fault)
+            raise
+        finally:
+            journal.finish(error)
     return RunRegistry(config.metadata_path, config.runs_directory).show(run_id)
 
 

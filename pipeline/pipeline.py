@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tfx import v1 as tfx
 
 from components.baseline.component import baseline_lookup
@@ -35,6 +37,38 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         CheckpointError: the pretrained checkpoint's tokenizer cannot be reproduced.
     """
     run_id = run_id or new_run_id()
+    data = _data_components(config)
+    corpus, _, schema, _, transform = data
+    train = trainer(
+        config.training,
+        config.model.checkpoint,
+        examples=transform.outputs["transformed_examples"],
+        transform_graph=transform.outputs["transform_graph"],
+        schema=schema.outputs["schema"],
+        state_directory=(config.workdir / "training").resolve(),
+    )
+    export = exporter(config.export, checkpoint=train.outputs["model"], model_name=config.model.name)
+    judges = _judging_components(
+        config,
+        run_id,
+        examples=corpus.outputs["examples"],
+        checkpoint=train.outputs["model"],
+        package=export.outputs["package"],
+    )
+    return tfx.dsl.Pipeline(
+        pipeline_name=config.name,
+        pipeline_root=str(config.pipeline_root),
+        components=[*data, train, export, *judges],
+        enable_cache=True,
+        metadata_connection_config=tfx.orchestration.metadata.sqlite_metadata_connection_config(
+            str(config.metadata_path)
+        ),
+        beam_pipeline_args=list(BEAM_ARGS),
+    )
+
+
+def _data_components(config: RunConfig) -> tuple[Any, Any, Any, Any, Any]:
+    """From the corpus to ids: ExampleGen, StatisticsGen, SchemaGen, ExampleValidator, Transform."""
     corpus = corpus_example_gen(config.corpus)
     examples = corpus.outputs["examples"]
     statistics = tfx.components.StatisticsGen(examples=examples)
@@ -49,16 +83,13 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         custom_config=transform_config(config.model.checkpoint),
         disable_statistics=True,
     )
-    train = trainer(
-        config.training,
-        config.model.checkpoint,
-        examples=transform.outputs["transformed_examples"],
-        transform_graph=transform.outputs["transform_graph"],
-        schema=schema.outputs["schema"],
-        state_directory=(config.workdir / "training").resolve(),
-    )
-    export = exporter(config.export, checkpoint=train.outputs["model"], model_name=config.model.name)
-    package = export.outputs["package"]
+    return corpus, statistics, schema, validator, transform
+
+
+def _judging_components(
+    config: RunConfig, run_id: str, *, examples: Any, checkpoint: Any, package: Any
+) -> tuple[Any, Any, Any, Any]:
+    """From the package to its version: baseline lookup, evaluator, serving validator, pusher."""
     baseline = baseline_lookup(
         package=package,
         push_base=config.push_base,
@@ -74,7 +105,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         baseline=baseline.outputs["baseline"],
         score_cache=(config.workdir / "scores").resolve(),
     )
-    serve = serving_validator(config.validation, package=package, checkpoint=train.outputs["model"])
+    serve = serving_validator(config.validation, package=package, checkpoint=checkpoint)
     push = pusher(
         package=package,
         evaluation=evaluate.outputs["evaluation"],
@@ -83,26 +114,4 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         push_base=config.push_base,
         run_id=run_id,
     )
-    components = [
-        corpus,
-        statistics,
-        schema,
-        validator,
-        transform,
-        train,
-        export,
-        baseline,
-        evaluate,
-        serve,
-        push,
-    ]
-    return tfx.dsl.Pipeline(
-        pipeline_name=config.name,
-        pipeline_root=str(config.pipeline_root),
-        components=components,
-        enable_cache=True,
-        metadata_connection_config=tfx.orchestration.metadata.sqlite_metadata_connection_config(
-            str(config.metadata_path)
-        ),
-        beam_pipeline_args=list(BEAM_ARGS),
-    )
+    return baseline, evaluate, serve, push

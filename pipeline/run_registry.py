@@ -47,12 +47,16 @@ class RunRegistry:
         return cls((workdir / "metadata.sqlite").resolve(), (workdir / "runs").resolve())
 
     def list(self) -> Sequence[RunRecord]:
-        """All runs, newest first; empty if nothing has run."""
-        if not self._database.is_file():
-            return ()
-        store = open_store(self._database)
-        contexts = store.get_contexts_by_type("pipeline_run")
-        records = [self._record(store, context) for context in contexts]
+        """All runs, newest first, those included that ended before their first component."""
+        records = []
+        if self._database.is_file():
+            store = open_store(self._database)
+            contexts = store.get_contexts_by_type("pipeline_run")
+            records = [self._record(context, _components(store, context.id)) for context in contexts]
+        known = {record.run_id for record in records}
+        for folder in self._runs.glob("*/") if self._runs.is_dir() else ():
+            if folder.name not in known and RunJournal.read(folder):
+                records.append(self._without_components(folder.name))
         return sorted(records, key=lambda record: record.started, reverse=True)
 
     def show(self, run_id: str | None = None) -> RunRecord:
@@ -79,9 +83,8 @@ class RunRegistry:
             )
         return found[0]
 
-    def _record(self, store: metadata_store.MetadataStore, context: Any) -> RunRecord:
+    def _record(self, context: Any, components: list[ComponentRun]) -> RunRecord:
         journal = RunJournal.read(self._runs / context.name)
-        components = _components(store, context.id)
         started = journal.get("started") or context.create_time_since_epoch / 1000
         ended = max((c.started + c.seconds for c in components), default=started)
         return RunRecord(
@@ -96,6 +99,18 @@ class RunRegistry:
             **_evaluation(components),
             **_verdicts(components),
             **_push(components),
+        )
+
+    def _without_components(self, run_id: str) -> RunRecord:
+        journal = RunJournal.read(self._runs / run_id)
+        return RunRecord(
+            run_id=run_id,
+            pipeline=journal["pipeline"],
+            state=_state([], journal),
+            started=journal["started"],
+            seconds=journal.get("seconds", 0.0),
+            error=journal.get("error"),
+            peak_memory_bytes=journal.get("peak_memory_bytes", 0),
         )
 
 

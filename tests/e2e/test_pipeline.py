@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
+import tensorflow as tf
 import yaml
 
 from cli.main import cli
@@ -19,6 +20,7 @@ from models.contract.manifest import Manifest
 from models.package import verify_content
 from pipeline.config import RunConfig
 from pipeline.local_runner import run
+from serving.runners.local_runner import LocalRunner
 from tests.tiny import write_tiny_checkpoint
 
 pytestmark = pytest.mark.slow
@@ -143,6 +145,21 @@ def test_2_the_next_run_goes_on_and_pushes(mill: Mill, interrupted: str, capfd: 
     assert manifest.evaluation["perplexity"] == record["perplexity"]
 
 
+def test_3_the_package_makes_the_ids_that_were_trained_on(mill: Mill, capfd: pytest.CaptureFixture[str]):
+    record = _json(capfd, "runs", "show")
+    outputs = {component["id"]: component["outputs"] for component in record["components"]}
+    features = {"path": tf.io.FixedLenFeature([], tf.string), "ids": tf.io.VarLenFeature(tf.int64)}
+    trained = {}
+    for file in Path(outputs["Transform"]["transformed_examples"]).glob("Split-train/*"):
+        for record_bytes in tf.data.TFRecordDataset(str(file), compression_type="GZIP"):
+            example = tf.io.parse_single_example(record_bytes, features)
+            trained[example["path"].numpy().decode()] = example["ids"].values.numpy().tolist()
+    with LocalRunner(Path(outputs["Exporter"]["package"]) / "Format-Serving") as runner:
+        served = runner.tokenize([(mill.folder / "corpus" / path).read_text() for path in trained])
+    assert len(trained) > MODULES // 2
+    assert list(trained.values()) == served
+
+
 def test_3_show_finds_the_newest_run_and_one_by_its_beginning(
     mill: Mill, interrupted: str, capfd: pytest.CaptureFixture[str]
 ):
@@ -187,7 +204,9 @@ def test_5_a_worse_model_is_not_blessed_and_not_pushed(mill: Mill, capfd: pytest
     assert any("gate.max_ratio" in reason for reason in record["reasons"])
 
 
-def test_6_an_empty_and_a_missing_corpus_are_named_and_leave_nothing(mill: Mill):
+def test_6_an_empty_and_a_missing_corpus_are_named_and_leave_nothing(
+    mill: Mill, capfd: pytest.CaptureFixture[str]
+):
     (mill.folder / "empty").mkdir()
     artifacts = sorted((mill.folder / ".tokenmill" / "artifacts").rglob("*"))
     for path in ("empty", "nowhere"):
@@ -196,6 +215,9 @@ def test_6_an_empty_and_a_missing_corpus_are_named_and_leave_nothing(mill: Mill)
             _tokenmill("run", "--config", str(config))
         assert caught.value.codes.exit == 3
     assert sorted((mill.folder / ".tokenmill" / "artifacts").rglob("*")) == artifacts
+    failed = _json(capfd, "runs", "show")
+    assert (failed["state"], failed["components"]) == ("failed", [])
+    assert "nowhere" in failed["error"]
 
 
 def test_7_nothing_of_tensorflow_s_chatter_reaches_the_terminal(
