@@ -36,13 +36,13 @@ class ConsoleRunObserver:
         self._component, self._title = component, f"{number:>2}/{total} {component}"
         self._last_line = time.monotonic()
         if self._console.is_terminal:
-            self._live = Live(Text(f"  {self._title} …"), console=self._console, transient=True)
+            self._live = Live(_line(f"  {self._title} …"), console=self._console, transient=True)
             self._live.start()
 
     def component_progress(self, progress: Progress) -> None:
         """Show how far it is."""
         if self._live is not None:
-            self._live.update(Text(f"  {self._title} … {progress}"))
+            self._live.update(_line(f"  {self._title} … {progress}"))
         elif time.monotonic() - self._last_line >= PLAIN_INTERVAL_SECONDS:
             self._last_line = time.monotonic()
             self._console.print(f"  {self._title} … {progress}", markup=False, highlight=False)
@@ -54,3 +54,7 @@ class ConsoleRunObserver:
             self._live = None
         note = f"{seconds:6.1f} s" if state != "cached" else "unchanged"
         self._console.print(f"{_MARKS[state]} {escape(self._title):<26} {note}", highlight=False)
+
+
+def _line(text: str) -> Text:
+    return Text(text, no_wrap=True, overflow="ellipsis")
