@@ -35,11 +35,11 @@ class OutputProcessor:
             text += self._accept_one(token.id)
             if self._checker.finish_reason is not None:
                 break
-        return self._output(text, tuple(taken))
+        return self._output(text, tuple(taken), self._checker.finish_reason)
 
     def end(self, reason: FinishReason, error: str | None = None) -> RequestOutput:
         """End the answer from outside; text held back comes out."""
-        return self._output(self._close(reason), (), error)
+        return self._output(self._close(reason), (), reason, error)
 
     def _accept_one(self, token_id: int) -> str:
         checker = self._checker
@@ -56,14 +56,20 @@ class OutputProcessor:
         self._checker.end(reason)
         return text + self._checker.flush()
 
-    def _output(self, text: str, tokens: tuple[TokenOutput, ...], error: str | None = None) -> RequestOutput:
+    def _output(
+        self,
+        text: str,
+        tokens: tuple[TokenOutput, ...],
+        reason: FinishReason | None,
+        error: str | None = None,
+    ) -> RequestOutput:
         sequence = self.sequence
-        sequence.finish_reason = self._checker.finish_reason
+        sequence.finish_reason = reason
         return RequestOutput(
             request_id=sequence.request_id,
             text_delta=text,
             tokens=tokens,
-            finish_reason=sequence.finish_reason,
+            finish_reason=reason,
             num_prompt_tokens=sequence.num_prompt_tokens,
             num_output_tokens=sequence.num_output_tokens,
             num_cached_tokens=sequence.num_cached_tokens,

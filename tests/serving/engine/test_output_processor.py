@@ -79,6 +79,13 @@ def test_ending_from_outside_keeps_the_reason_and_flushes():
     assert output.tokens == ()
 
 
+def test_ending_from_outside_keeps_its_reason_even_if_the_flushed_text_is_a_stop_string():
+    answer = processor(stop=("�",))
+    answer.accept(tokens(0xE2))
+    output = answer.end(FinishReason.ABORT)
+    assert (output.text_delta, output.finish_reason) == ("", FinishReason.ABORT)
+
+
 @given(
     ids=st.lists(st.integers(0, 255), min_size=1, max_size=30),
     cuts=st.lists(st.integers(1, 5), max_size=30),
