@@ -41,7 +41,6 @@ def command(config_path: Path, dry_run: bool, as_json: bool) -> None:
       tokenmill run --config configs/demo.yaml --dry-run
       tokenmill run --json > result.json
     """
-    quiet_tensorflow()
     from pipeline.config import RunConfig
 
     config = RunConfig.load(config_path)
@@ -93,6 +92,7 @@ def _run(config: RunConfig) -> RunRecord:
     stderr_console().print(
         f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}", highlight=False, soft_wrap=True
     )
+    quiet_tensorflow()
     return run(config, run_id, ConsoleRunObserver)
 
 

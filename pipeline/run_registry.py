@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ class RunRegistry:
             pipeline=journal.get("pipeline", ""),
             state=_state(components, journal),
             started=started,
-            seconds=journal.get("seconds", ended - started),
+            seconds=_seconds(journal, ended - started),
             error=journal.get("error"),
             peak_memory_bytes=journal.get("peak_memory_bytes", 0),
             components=tuple(components),
@@ -108,7 +109,7 @@ class RunRegistry:
             pipeline=journal["pipeline"],
             state=_state([], journal),
             started=journal["started"],
-            seconds=journal.get("seconds", 0.0),
+            seconds=_seconds(journal, 0.0),
             error=journal.get("error"),
             peak_memory_bytes=journal.get("peak_memory_bytes", 0),
         )
@@ -206,6 +207,12 @@ def _state(components: list[ComponentRun], journal: dict[str, Any]) -> str:
             return "not blessed"
         return "pushed" if properties.get("new", 1) else "unchanged"
     return "running" if RunJournal.is_alive(journal) and not journal.get("finished") else INTERRUPTED
+
+
+def _seconds(journal: dict[str, Any], recorded: float) -> float:
+    if RunJournal.is_alive(journal) and not journal.get("finished"):
+        return time.time() - float(journal["started"])
+    return float(journal.get("seconds", recorded))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
