@@ -70,7 +70,7 @@ class FakeModelRunner:
         self.config = config
         self.block_size = config.block_size
         self.memory: dict[tuple[int, int], int] = {}
-        self.nonce = 1
+        self.nonce = self._known_nonce = 1
         self.outputs: list[SchedulerOutput] = []
         self.failures: list[Exception] = []
         self.before_step: Callable[[SchedulerOutput], None] = lambda output: None
@@ -83,13 +83,14 @@ class FakeModelRunner:
     def execute(self, output: SchedulerOutput) -> StepResult:
         self.outputs.append(output)
         self.before_step(output)
-        lost = bool(output.decodes or any(c.start for c in output.prefills)) and not self.memory
+        lost = self.nonce != self._known_nonce
         prefills = tuple(
             self._run(list(c.token_ids), c.start, c.block_table, c.params, lost) for c in output.prefills
         )
         decodes = tuple(self._decode(row, output.steps, lost) for row in output.decodes)
         if self.failures:
             raise self.failures.pop(0)
+        self._known_nonce = self.nonce
         return StepResult(prefills, decodes, self.nonce, prefill_seconds=0.25, decode_seconds=0.125)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
