@@ -53,9 +53,7 @@ class PrometheusObserver:
         finished = counter(
             "request_success", "Requests that ended, by reason.", ["model_name", "finished_reason"]
         )
-        self._finished = lambda reason: finished.labels(model, reason)
-        for reason in ("stop", "length", "abort", "error"):
-            self._finished(reason)
+        self._finished = {r: finished.labels(model, r) for r in ("stop", "length", "abort", "error")}
 
     def _make_histograms(self, model: str) -> None:
         histogram = self.registry.histogram
@@ -104,7 +102,7 @@ class PrometheusObserver:
 
     def request_finished(self, reason: str, output_tokens: int, e2e: float) -> None:
         """A request ended; the latency histogram counts answers only, not aborts and failures."""
-        self._finished(reason).inc()
+        self._finished[reason].inc()
         self._request_generation.observe(output_tokens)
         if reason in ("stop", "length"):
             self._e2e.observe(e2e)

@@ -20,7 +20,7 @@ def create_app(gateway: Gateway) -> Starlette:
         Route("/v1/completions", CompletionsEndpoint(gateway), methods=["POST"]),
         *information_routes(gateway),
     ]
-    patterns = {route.endpoint: route.path for route in routes}
+    patterns: dict[object, str] = {route.endpoint: route.path for route in routes}
     return Starlette(
         routes=routes,
         middleware=[Middleware(RequestMiddleware, metrics=gateway.metrics, routes=patterns)],

@@ -36,7 +36,7 @@ async def plan_choices(request: CompletionRequest, backend: Backend) -> list[Pla
     """
     rows = await _prompt_ids(request, backend)
     validator = RequestValidator(backend.model.config)
-    choices = []
+    choices: list[PlannedChoice] = []
     for prompt, ids in zip(request.prompt, rows, strict=True):
         cap = "max_tokens" not in request.model_fields_set
         max_tokens = validator.max_tokens(ids, request.sampling_params(0), cap=cap)
