@@ -107,9 +107,8 @@ def paired_interval(
     Raises:
         ValueError: the arrays differ in length.
     """
-    sums = np.stack(
-        [np.asarray(values, np.float64) for values in (candidate, baseline, scored)]
-    )  # raises if the lengths differ
+    # Stacking raises if the lengths differ.
+    sums = np.stack([np.asarray(values, np.float64) for values in (candidate, baseline, scored)])
     if not np.isfinite(sums).all() or sums[2].sum() <= 0:
         return Interval(math.nan, math.nan, math.nan)
     if units is not None:
@@ -170,7 +169,6 @@ def _by_unit(sums: npt.NDArray[np.float64], units: Sequence[Hashable]) -> npt.ND
 def _resampled_ratios(
     sums: npt.NDArray[np.float64], samples: int, random: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    count = sums.shape[1]
     # A resample without a single scored token has no perplexity; such units carry no information.
     sums = sums[:, sums[2] > 0]
     count = sums.shape[1]

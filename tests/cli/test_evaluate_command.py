@@ -62,6 +62,20 @@ def test_a_longer_context_than_the_text_scores_all_but_the_first_token(folder: P
     assert _figures(folder, "--context", 256)["scored"] == len(ids) - 1
 
 
+def test_a_package_and_its_checkpoint_agree(folder: Path, tiny_checkpoint: Path, tiny_package: Path):
+    common = ("--text", folder / "text.txt", "--context", 32, "--stride", 16, "--json")
+    package, base, checkpoint = (
+        json.loads(_run(option, path, *common).stdout)
+        for option, path in (
+            ("--package", tiny_package),
+            ("--package", tiny_package.parent),
+            ("--checkpoint", tiny_checkpoint),
+        )
+    )
+    assert package == base
+    assert package == pytest.approx(checkpoint, rel=1e-5)
+
+
 def test_people_get_a_sentence(folder: Path):
     result = _run("--checkpoint", folder / "checkpoint", "--text", folder / "text.txt", "--context", 16)
     assert "perplexity" in result.stdout

@@ -1,0 +1,5 @@
+"""Makes the tiny package's fixtures known here."""
+
+from tests.tiny_package import tiny_checkpoint, tiny_package
+
+__all__ = ["tiny_checkpoint", "tiny_package"]
