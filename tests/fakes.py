@@ -73,6 +73,7 @@ class FakeModelRunner:
         self.nonce = self._known_nonce = 1
         self.outputs: list[SchedulerOutput] = []
         self.failures: list[Exception] = []
+        self.violations: list[Exception] = []
         self.before_step: Callable[[SchedulerOutput], None] = lambda output: None
 
     def lose_memory(self) -> None:
@@ -84,10 +85,15 @@ class FakeModelRunner:
         self.outputs.append(output)
         self.before_step(output)
         lost = self.nonce != self._known_nonce
-        prefills = tuple(
-            self._run(list(c.token_ids), c.start, c.block_table, c.params, lost) for c in output.prefills
-        )
-        decodes = tuple(self._decode(row, output.steps, lost) for row in output.decodes)
+        try:
+            prefills = tuple(
+                self._run(list(c.token_ids), c.start, c.block_table, c.params, lost) for c in output.prefills
+            )
+            decodes = tuple(self._decode(row, output.steps, lost) for row in output.decodes)
+        except (AssertionError, LookupError) as violation:
+            # The engine would take this for a failed step and recover from it.
+            self.violations.append(violation)
+            raise
         if self.failures:
             raise self.failures.pop(0)
         self._known_nonce = self.nonce
@@ -188,6 +194,7 @@ class EngineUnderTest:
 
     def check_blocks(self) -> None:
         """Used + free = total, every block's holders are known, and an idle engine holds none."""
+        assert self.runner.violations == [], "a step that no model could run"
         scheduler = self.engine.scheduler
         blocks = scheduler.blocks
         held = {block for sequence in scheduler.running for block in sequence.block_table}

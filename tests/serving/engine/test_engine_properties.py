@@ -59,23 +59,26 @@ prompts = st.builds(
 )
 all_params = st.builds(
     SamplingParams,
-    max_tokens=st.integers(1, 14),
+    max_tokens=st.sampled_from([14, 9, 4, 1]),
     seed=st.integers(0, 3),
-    ignore_eos=st.booleans(),
-    stop_ids=st.sampled_from([(), (98,)]),
+    ignore_eos=st.sampled_from([True, True, False]),
+    stop_ids=st.sampled_from([(), (), (98,)]),
     stop=st.lists(st.sampled_from(["ab", "aab", "é", "bé", "\ufffd"]), max_size=2).map(tuple),
 )
-limits = st.fixed_dictionaries(
-    {
-        "block_size": st.sampled_from([1, 2, 4, 8]),
-        "num_blocks": st.integers(6, 40),
-        "max_num_seqs": st.integers(1, 5),
-        "max_num_batched_tokens": st.integers(6, 40),
-        "mixed_prefill_tokens": st.integers(1, 16),
-        "max_decode_steps": st.integers(1, 5),
-        "max_waiting": st.integers(1, 4),
-        "prefix_caching": st.booleans(),
-    }
+limits = st.builds(
+    lambda block_size, kv_tokens, **others: {
+        "block_size": block_size,
+        "num_blocks": kv_tokens // block_size + 1,
+        **others,
+    },
+    block_size=st.sampled_from([1, 2, 4]),
+    kv_tokens=st.integers(36, 120),
+    max_num_seqs=st.sampled_from([4, 3, 2, 1]),
+    max_num_batched_tokens=st.sampled_from([40, 20, 9, 6]),
+    mixed_prefill_tokens=st.sampled_from([16, 7, 1]),
+    max_decode_steps=st.sampled_from([5, 4, 1]),
+    max_waiting=st.sampled_from([4, 1]),
+    prefix_caching=st.sampled_from([True, True, False]),
 )
 
 
