@@ -77,7 +77,7 @@ def _download(hub_id: str, revision: str | None) -> Path:
     except (HfHubHTTPError, httpx.HTTPError, OSError, ValueError) as error:
         raise CheckpointError(
             f"checkpoint {hub_id!r} is not a local directory and could not be fetched from the hub: "
-            f"{str(error).splitlines()[0]}",
+            f"{str(error).splitlines()[0].rstrip('.')}.",
             field=hub_id,
             remedy="Check the id and the connection, or download it elsewhere and name its directory.",
         ) from error

