@@ -168,14 +168,14 @@ def _from_package(
 
 def _run(runner: Any, prompt: str, params: Any, *, cap_max_tokens: bool) -> Iterator[Piece]:
     from models.contract.errors import EngineError
-    from models.contract.metrics import NullMetricsObserver
+    from models.contract.metrics import MetricsObserver
     from serving.engine.engine_config import EngineConfig
     from serving.engine.finish_reason import FinishReason
     from serving.engine.llm_engine import LLMEngine
 
     manifest = runner.manifest
     config = EngineConfig.from_manifest(manifest)
-    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, NullMetricsObserver())
+    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, MetricsObserver())
     (ids,) = runner.tokenize([prompt])
     engine.add_request("generate", ids, params, cap_max_tokens=cap_max_tokens)
     while engine.has_unfinished:

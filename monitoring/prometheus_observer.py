@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.contract.metrics import MetricsObserver
 from monitoring.metrics_registry import (
     E2E_BUCKETS,
     INTERVAL_BUCKETS,
@@ -13,8 +14,8 @@ from monitoring.metrics_registry import (
 _LABEL = ["model_name"]
 
 
-class PrometheusObserver:
-    """Implements `models.contract.metrics.MetricsObserver`; safe to call from any thread.
+class PrometheusObserver(MetricsObserver):
+    """Counts the engine's events in a metrics registry; safe to call from any thread.
 
     Args:
         registry: where the metrics live.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.contract.errors import EngineError
-from models.contract.metrics import NullMetricsObserver
+from models.contract.metrics import MetricsObserver
 from models.contract.sampling_params import SamplingParams
 from serving.engine.engine_config import EngineConfig
 from serving.engine.finish_reason import FinishReason
@@ -36,7 +36,7 @@ def stream_completion(package: Path, prompt: str, max_tokens: int) -> Iterator[s
             runner.vocab,
             manifest.eos_ids,
             time.monotonic,
-            NullMetricsObserver(),
+            MetricsObserver(),
         )
         params = SamplingParams(max_tokens=max_tokens, temperature=0)
         (ids,) = runner.tokenize([prompt])

@@ -6,11 +6,12 @@ time series (`monitoring/`), and tests record them.
 
 from __future__ import annotations
 
-from typing import Protocol
 
+class MetricsObserver:
+    """Receives the engine's events; this one ignores them, subclasses keep what they need.
 
-class MetricsObserver(Protocol):
-    """Receives the engine's events. Every duration is in seconds on one monotonic clock."""
+    Every duration is in seconds on one monotonic clock.
+    """
 
     def request_queued(self, prompt_tokens: int) -> None:
         """A request entered the waiting queue."""
@@ -35,7 +36,3 @@ class MetricsObserver(Protocol):
 
     def gauges(self, running: int, waiting: int, used_blocks: int, total_blocks: int) -> None:
         """State after a step; `total_blocks` does not count the null block."""
-
-
-class NullMetricsObserver(MetricsObserver):
-    """Ignores everything: the protocol's own methods do nothing."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from models.contract.metrics import NullMetricsObserver
+from models.contract.metrics import MetricsObserver
 from models.contract.sampling_params import SamplingParams
 from monitoring.metrics_registry import MetricsRegistry
 from monitoring.prometheus_observer import PrometheusObserver
@@ -58,7 +58,7 @@ class LocalBackend:
 
 def _warm_up(runner: LocalRunner, config: EngineConfig) -> None:
     """Run each kind of step once: TensorFlow builds its executors at the first call, not at load."""
-    engine = LLMEngine(runner, config, runner.vocab, (), time.monotonic, NullMetricsObserver())
+    engine = LLMEngine(runner, config, runner.vocab, (), time.monotonic, MetricsObserver())
     engine.generate(
         [[0]], SamplingParams(max_tokens=min(_WARMUP_TOKENS, config.max_length - 1), temperature=0)
     )

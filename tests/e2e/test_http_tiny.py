@@ -20,7 +20,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tokenmill_client import AsyncClient, Client
 
-from models.contract.metrics import NullMetricsObserver
+from models.contract.metrics import MetricsObserver
 from models.contract.sampling_params import SamplingParams
 from models.export import export_package
 from models.export_options import ExportOptions
@@ -106,7 +106,7 @@ def reference(folder) -> dict[str, RequestOutput]:
     with LocalRunner(folder / ".tokenmill" / "models" / "tiny" / "1") as runner:
         config = EngineConfig.from_manifest(runner.manifest)
         eos = runner.manifest.eos_ids
-        engine = LLMEngine(runner, config, runner.vocab, eos, time.monotonic, NullMetricsObserver())
+        engine = LLMEngine(runner, config, runner.vocab, eos, time.monotonic, MetricsObserver())
         params = SamplingParams(max_tokens=40, temperature=0, logprobs=2)
         return {
             prompt: engine.generate([ids], params)[0]
