@@ -47,7 +47,8 @@ class KVArena(tf.saved_model.experimental.TrackableResource):
 
     def zero(self) -> None:
         """Set every element to zero."""
-        zeros = tf.zeros(self._arena_shape, self._arena_dtype)
+        # A stateful op: tf.zeros would be folded into a constant that stays in memory beside the arena.
+        zeros = tf.raw_ops.Empty(shape=self._arena_shape.as_list(), dtype=self._arena_dtype, init=True)
         tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=zeros)
 
     def gather(self, index: tf.Tensor) -> tf.Tensor:
