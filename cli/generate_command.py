@@ -161,30 +161,13 @@ def _from_package(
     click.echo(f"Loading {version}", err=True)
     quiet_tensorflow()
     from serving.runners.local_runner import LocalRunner
+    from serving.runners.local_stream import stream_locally
 
     with LocalRunner(version) as runner:
-        yield from _run(runner, prompt, params, cap_max_tokens=max_tokens is None)
-
-
-def _run(runner: Any, prompt: str, params: Any, *, cap_max_tokens: bool) -> Iterator[Piece]:
-    from models.contract.errors import EngineError
-    from models.contract.metrics import MetricsObserver
-    from serving.engine.engine_config import EngineConfig
-    from serving.engine.finish_reason import FinishReason
-    from serving.engine.llm_engine import LLMEngine
-
-    manifest = runner.manifest
-    config = EngineConfig.from_manifest(manifest)
-    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, MetricsObserver())
-    (ids,) = runner.tokenize([prompt])
-    engine.add_request("generate", ids, params, cap_max_tokens=cap_max_tokens)
-    while engine.has_unfinished:
-        for output in engine.step():
-            if output.finish_reason is FinishReason.ERROR:
-                raise EngineError(f"a step of the model failed: {output.error}.")
-            tokens = output.tokens
+        for output in stream_locally(runner, prompt, params, cap_max_tokens=max_tokens is None):
             reason = output.finish_reason.value if output.finish_reason else None
-            yield Piece(output.text_delta, [t.id for t in tokens], [t.logprob for t in tokens], reason)
+            ids, logprobs = [t.id for t in output.tokens], [t.logprob for t in output.tokens]
+            yield Piece(output.text_delta, ids, logprobs, reason)
 
 
 def _seeded(sampling: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""One request on a package in this process, streamed by an engine of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from models.contract.errors import EngineError
+from models.contract.metrics import MetricsObserver
+from models.contract.sampling_params import SamplingParams
+from serving.engine.engine_config import EngineConfig
+from serving.engine.finish_reason import FinishReason
+from serving.engine.llm_engine import LLMEngine
+from serving.engine.request_output import RequestOutput
+from serving.runners.local_runner import LocalRunner
+
+
+def stream_locally(
+    runner: LocalRunner, prompt: str, params: SamplingParams, *, cap_max_tokens: bool = False
+) -> Iterator[RequestOutput]:
+    """Outputs of one request, as they come; the last one has a finish reason.
+
+    Args:
+        runner: a loaded package that nobody else drives.
+        prompt: plain text.
+        params: how to sample and when to end.
+        cap_max_tokens: cut `max_tokens` to what fits into the context instead of refusing.
+
+    Raises:
+        InvalidRequestError: the prompt is empty.
+        ContextLengthError: prompt and answer do not fit.
+        EngineError: a step failed.
+    """
+    manifest = runner.manifest
+    config = EngineConfig.from_manifest(manifest)
+    engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, MetricsObserver())
+    (ids,) = runner.tokenize([prompt])
+    engine.add_request("local", ids, params, cap_max_tokens=cap_max_tokens)
+    while engine.has_unfinished:
+        for output in engine.step():
+            if output.finish_reason is FinishReason.ERROR:
+                raise EngineError(f"a step of the model failed: {output.error}.")
+            yield output
