@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cli.console import print_json, quiet_tensorflow
+from cli.lean_import import leave_out_keras_extras
 from models.contract.errors import ConfigError
 
 
@@ -31,6 +32,7 @@ def command(packages: tuple[Path, ...], host: str, port: int, drain_seconds: flo
     """Serve a model package (a version directory, or its base: then the newest version).
 
     When it takes requests it prints one JSON line on stdout: {"ready": true, "http": URL, "model": NAME}.
+    The first calls of a model are slow; /readyz answers 200 after a warm-up behind that line.
     Its log goes to stderr as JSON lines, without any text of prompts or answers. SIGTERM and Ctrl-C let
     answers in flight end, then it exits with 0; a second signal cuts them short.
 
@@ -50,6 +52,7 @@ def command(packages: tuple[Path, ...], host: str, port: int, drain_seconds: flo
     from models.contract.package import resolve_package
 
     package = resolve_package(packages[0])
+    leave_out_keras_extras()
     import asyncio
 
     from serving.gateway.process_log import log_as_json

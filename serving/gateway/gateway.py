@@ -40,9 +40,14 @@ class Gateway:
         self._backend: Backend | None = None
 
     def open(self, engine: EngineClient, model: ServedModel) -> None:
-        """Serve `model` from a started engine."""
+        """Serve `model` from a started engine; not ready until `warmed`."""
         self._backend = Backend(engine, model)
-        self.state = LifecycleState.READY
+        self.state = LifecycleState.WARMING
+
+    def warmed(self) -> None:
+        """The first slow calls are over."""
+        if self.state is LifecycleState.WARMING:
+            self.state = LifecycleState.READY
 
     async def drain(self) -> None:
         """Refuse new requests; return once those in flight have ended."""
@@ -66,7 +71,7 @@ class Gateway:
 
     @property
     def ready(self) -> bool:
-        """Whether requests for tokens are served."""
+        """Whether requests for tokens are served at full speed."""
         return self.state is LifecycleState.READY and self.fault is None
 
     def backend(self, name: str | None) -> Backend:
@@ -76,7 +81,7 @@ class Gateway:
             UnavailableError: the server is starting or draining.
             ModelNotFoundError: no such model.
         """
-        if self.state is not LifecycleState.READY or self._backend is None:
+        if self.state not in (LifecycleState.WARMING, LifecycleState.READY) or self._backend is None:
             remedy = {
                 LifecycleState.STARTING: "Wait until `/readyz` answers 200.",
                 LifecycleState.DRAINING: "Send the request to another server.",

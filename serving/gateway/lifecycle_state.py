@@ -6,8 +6,12 @@ from enum import Enum
 
 
 class LifecycleState(Enum):
-    """STARTING → READY → DRAINING; a request for tokens is served in READY only."""
+    """STARTING → WARMING → READY → DRAINING; tokens are served in WARMING and READY.
+
+    WARMING: the first calls of the model are slow, so that a load balancer had better wait.
+    """
 
     STARTING = "starting"
+    WARMING = "warming"
     READY = "ready"
     DRAINING = "draining"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from models.contract.metrics import MetricsObserver
+from models.contract.errors import EngineError
 from models.contract.sampling_params import SamplingParams
 from monitoring.metrics_registry import MetricsRegistry
 from monitoring.prometheus_observer import PrometheusObserver
 from serving.engine.engine_config import EngineConfig
+from serving.engine.finish_reason import FinishReason
 from serving.engine.llm_engine import LLMEngine
 from serving.engine_server.async_engine import AsyncLLMEngine
 from serving.gateway.served_model import ServedModel
@@ -49,17 +51,22 @@ class LocalBackend:
         runner = LocalRunner(package)
         manifest = runner.manifest
         config = EngineConfig.from_manifest(manifest)
-        _warm_up(runner, config)
         observer = PrometheusObserver(registry, manifest.model)
         engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, observer)
         model = ServedModel.from_manifest(manifest, config, runner.vocab)
         return cls(runner, AsyncLLMEngine(engine, runner), model)
 
+    async def warm_up(self) -> None:
+        """Run each kind of step once: TensorFlow optimises a signature's graph at its first call.
 
-def _warm_up(runner: LocalRunner, config: EngineConfig) -> None:
-    """Run each kind of step once: TensorFlow builds its executors at the first call, not at load."""
-    engine = LLMEngine(runner, config, runner.vocab, (), time.monotonic, MetricsObserver())
-    engine.generate(
-        [[0]], SamplingParams(max_tokens=min(_WARMUP_TOKENS, config.max_length - 1), temperature=0)
-    )
-    runner.reset()
+        It is a request like any other, so that requests of users take their turns beside it.
+
+        Raises:
+            EngineError: a step failed.
+        """
+        limit = self.model.config.max_length - 1
+        params = SamplingParams(max_tokens=min(_WARMUP_TOKENS, limit), temperature=0, ignore_eos=True)
+        async with aclosing(self.engine.generate("warm-up", (0,), params)) as outputs:
+            async for output in outputs:
+                if output.finish_reason is FinishReason.ERROR:
+                    raise EngineError(f"the warm-up failed: {output.error}.")

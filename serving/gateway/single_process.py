@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.contract.errors import TokenmillError
 from monitoring.metrics_registry import MetricsRegistry
 from serving.gateway.gateway import Gateway
 from serving.gateway.gateway_server import GatewayServer
@@ -44,7 +45,8 @@ async def serve_package(
         port: port, 0 for a free one.
         drain_seconds: how long answers in flight may go on after the signal.
         prepare: called on the thread that loads, before anything imports TensorFlow.
-        on_ready: called with the URL and the model's name when requests are taken.
+        on_ready: called with the URL and the model's name when requests are taken; `/readyz` says
+            so after the warm-up.
 
     Raises:
         ConfigError: the address cannot be used.
@@ -63,7 +65,9 @@ async def serve_package(
         seconds = round(time.monotonic() - started, 1)
         logger.info("ready", extra={"url": server.url, "model": backend.model.name, "seconds": seconds})
         on_ready(server.url, backend.model.name)
+        warm_up = asyncio.create_task(_warm_up(gateway, backend))
         await signals.wait()
+        warm_up.cancel()
         await _drain(server, signals, drain_seconds)
         await backend.engine.stop(0.0)
     finally:
@@ -82,6 +86,17 @@ async def _load(package: Path, registry: MetricsRegistry, prepare: Callable[[], 
 
     logger.info("loading", extra={"package": str(package)})
     return await asyncio.to_thread(load)
+
+
+async def _warm_up(gateway: Gateway, backend: LocalBackend) -> None:
+    started = time.monotonic()
+    try:
+        await backend.warm_up()
+    except TokenmillError:
+        logger.exception("warm-up failed: the server does not become ready")
+        return
+    gateway.warmed()
+    logger.info("warm", extra={"seconds": round(time.monotonic() - started, 1)})
 
 
 async def _drain(server: GatewayServer, signals: _Signals, seconds: float) -> None:

@@ -97,6 +97,10 @@ def serving(folder: Path, log: Path) -> Iterator[Mill]:
 @pytest.fixture(scope="module")
 def mill(folder) -> Iterator[Mill]:
     with serving(folder, folder / "serve.log") as running:
+        end = time.monotonic() + 60
+        while httpx.get(f"{running.url}/readyz").status_code != 200:
+            assert time.monotonic() < end, running.log.read_text()
+            time.sleep(0.05)
         yield running
 
 

@@ -134,8 +134,8 @@ class Health:
 
     Args:
         alive: the process answers and its engine is not stalled.
-        ready: it takes requests for tokens.
-        state: "starting", "ready" or "draining".
+        ready: it takes requests for tokens and its first slow calls are over.
+        state: "starting", "warming", "ready" or "draining"; "stalled" or "crashed" if not alive.
     """
 
     alive: bool

@@ -130,6 +130,7 @@ def running_gateway(
         await server.start()
         if opened:
             gateway.open(engine, MODEL)
+            gateway.warmed()
         ready.append(RunningGateway(server.url, engine, gateway, asyncio.get_running_loop()))
         started.set()
         await stop.wait()

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from serving.gateway.gateway_config import GatewayConfig
-from tests.serving.gateway.fake_engine import FakeEngine, eventually, running_gateway
+from tests.serving.gateway.fake_engine import MODEL, FakeEngine, eventually, running_gateway
 from tests.serving.gateway.wire import connect, read_until
 
 
@@ -32,6 +32,16 @@ def test_before_the_engine_is_there_the_server_is_alive_and_not_ready():
         refused = httpx.post(f"{gateway.url}/v1/completions", json={"prompt": "x"})
         assert refused.status_code == 503
         assert "starting" in refused.json()["error"]["message"]
+
+
+def test_while_it_warms_up_tokens_come_but_it_is_not_ready():
+    with running_gateway(opened=False) as gateway:
+        gateway.gateway.open(gateway.engine, MODEL)
+        ready = httpx.get(f"{gateway.url}/readyz")
+        assert (ready.status_code, ready.json()["state"]) == (503, "warming")
+        assert httpx.post(f"{gateway.url}/v1/completions", json={"prompt": "x"}).status_code == 200
+        gateway.gateway.warmed()
+        assert httpx.get(f"{gateway.url}/readyz").status_code == 200
 
 
 def test_while_draining_answers_end_and_new_requests_are_refused():
