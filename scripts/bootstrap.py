@@ -207,7 +207,7 @@ def install_packages(venv: Path, extras: list[str]) -> None:
     wanted = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
     environment = dict(os.environ, UV_SYSTEM_CERTS="1", VIRTUAL_ENV=str(venv))
     run(
-        venv / "bin/uv", "pip", "install", "--quiet", "--python", venv / "bin/python",
+        venv / "bin/uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", venv / "bin/python",
         "--constraint", ROOT / "constraints.txt", "--editable", wanted, "--editable", ROOT / "client",
         env=environment,
     )  # fmt: skip
