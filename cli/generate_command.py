@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from cli.console import json_option, print_json, quiet_tensorflow
-from cli.lean_import import leave_out, leave_out_keras_extras
 from models.contract.errors import ConfigError, InvalidRequestError, UnavailableError
 
 DEFAULT_MAX_TOKENS = 128
@@ -123,8 +122,6 @@ def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
 
 
 def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str, Any]) -> Iterator[Piece]:
-    # httpx would import its own command line, and with it half of the time this command takes.
-    leave_out("httpx._main")
     import tokenmill_client
 
     max_tokens = DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens
@@ -160,7 +157,6 @@ def _from_package(
         max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, logprobs=0, **_seeded(sampling)
     )
     click.echo(f"Loading {version}", err=True)
-    leave_out_keras_extras()
     quiet_tensorflow()
     from serving.runners.local_runner import LocalRunner
     from serving.runners.local_stream import stream_locally

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from cli.console import print_json, quiet_tensorflow
-from cli.lean_import import leave_out_keras_extras
 from models.contract.errors import ConfigError
 
 
@@ -52,7 +51,6 @@ def command(packages: tuple[Path, ...], host: str, port: int, drain_seconds: flo
     from models.contract.package import resolve_package
 
     package = resolve_package(packages[0])
-    leave_out_keras_extras()
     import asyncio
 
     from serving.gateway.process_log import log_as_json

@@ -31,7 +31,7 @@ def run_fn(fn_args: Any) -> None:
     Raises:
         DataError: there is nothing to train on.
         CheckpointError: the checkpoint or its tokenizer cannot be read.
-        TokenmillError: the loss became NaN or infinite.
+        NotBlessedError: the loss became NaN or infinite.
     """
     options = fn_args.custom_config
     config = TrainingConfig.model_validate(options["training"])

@@ -14,7 +14,7 @@ from components.progress import report
 from components.trainer.training_config import TrainingConfig
 from components.trainer.training_history import StepRecord, TrainingHistory
 from components.trainer.training_state import TrainingState
-from models.contract.errors import TokenmillError
+from models.contract.errors import NotBlessedError
 
 _RECENT = 5
 """Steps whose speed the estimate of the time left is taken from."""
@@ -30,7 +30,7 @@ class TrainingMonitor(keras.callbacks.Callback):
         log_directory: for TensorBoard.
 
     Raises:
-        TokenmillError: from `fit`, when a step's loss is not a finite number.
+        NotBlessedError: from `fit`, when a step's loss is not a finite number.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-def _not_finite(loss: float, step: int, config: TrainingConfig) -> TokenmillError:
-    return TokenmillError(
+def _not_finite(loss: float, step: int, config: TrainingConfig) -> NotBlessedError:
+    return NotBlessedError(
         f"training loss became {loss} at step {step} of {config.steps}; the run was stopped and nothing was "
         f"written. Learning rate {config.learning_rate}, clip norm {config.clip_norm}.",
         field="training.learning_rate",

@@ -104,7 +104,7 @@ class PackageError(TokenmillError):
 
 
 class NotBlessedError(TokenmillError):
-    """A run ended without a blessing; nothing was pushed."""
+    """A run ended without a blessing, or a model became NaN; nothing was pushed."""
 
 
 class ServiceError(TokenmillError):

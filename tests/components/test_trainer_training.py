@@ -21,7 +21,7 @@ from components.trainer.training_config import TrainingConfig
 from components.trainer.training_data import TrainingData
 from components.trainer.training_state import TrainingState
 from models.checkpoint import load_checkpoint
-from models.contract.errors import DataError, TokenmillError
+from models.contract.errors import DataError, NotBlessedError
 from models.decoder import Decoder
 from preprocessing.packing import pack
 from tests.tiny import TINY, write_tiny_checkpoint
@@ -198,7 +198,7 @@ def test_nan_stops_the_run_and_saves_nothing(decoder, tmp_path):
     decoder.embedding.assign(poisoned)
     data = TrainingData(some_documents(), END)
     state = TrainingState(tmp_path / "state", config(save_every_steps=1), "c", "d")
-    with pytest.raises(TokenmillError, match=r"nan at step 1 of 6.*Lower `training.learning_rate`"):
+    with pytest.raises(NotBlessedError, match=r"nan at step 1 of 6.*Lower `training.learning_rate`"):
         train(decoder, data, config(save_every_steps=1), tmp_path / "log", state)
     assert not state.directory.exists()
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
 import pytest
 import tensorflow as tf
 import yaml
+from safetensors.numpy import load_file, save_file
 
 from cli.main import cli
 from components.progress import Progress
@@ -202,6 +204,22 @@ def test_5_a_worse_model_is_not_blessed_and_not_pushed(mill: Mill, capfd: pytest
     record = _json(capfd, "runs", "show")
     assert (record["state"], record["blessed"], record["pushed_version"]) == ("not blessed", False, None)
     assert any("gate.max_ratio" in reason for reason in record["reasons"])
+
+
+def test_5_a_model_of_nan_is_not_blessed_and_not_pushed(mill: Mill, capfd: pytest.CaptureFixture[str]):
+    before = mill.versions()
+    weights = write_tiny_checkpoint(mill.folder / "nan") / "model.safetensors"
+    tensors = load_file(weights)
+    tensors["model.norm.weight"][3] = np.nan
+    save_file(tensors, weights)
+    broken = mill.write("nan", model={"name": "tiny", "checkpoint": "nan"})
+    with pytest.raises(NotBlessedError, match=r"loss became nan at step 1.*weights are finite") as caught:
+        _tokenmill("run", "--config", str(broken))
+    assert caught.value.codes.exit == 5
+    assert mill.versions() == before
+    record = _json(capfd, "runs", "show")
+    assert (record["state"], record["pushed_version"]) == ("failed", None)
+    assert "loss became nan" in record["error"]
 
 
 def test_6_an_empty_and_a_missing_corpus_are_named_and_leave_nothing(
