@@ -1,4 +1,4 @@
-"""SessionModel: a model package in a version 1 Session, exactly as TensorFlow Serving runs it."""
+"""SessionModel: a model package in a version 1 Session, the way TensorFlow Serving loads it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ class SessionModel:
         self._closed = False
         self._calls: dict[str, tuple[list[str], list[str], Callable[..., Any]]] = {}
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads)
+        # It copies the whole graph at each signature's first call and makes no step faster
+        # (docs/decisions/006-no-graph-optimiser.md).
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
         self._graph = tf.Graph()
         self._session = tf.compat.v1.Session(graph=self._graph, config=config)
         try:
