@@ -23,6 +23,8 @@ def command() -> None:
     """Bring a pretrained model in, as a Hugging Face checkpoint directory.
 
     Nothing is half-written: the directory appears when it is complete.
+
+    Example: tokenmill import hf ./my-checkpoint --out .tokenmill/checkpoints/mine
     """
 
 

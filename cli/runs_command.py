@@ -23,7 +23,10 @@ workdir_option = click.option(
 
 @click.group(name="runs")
 def command() -> None:
-    """Runs of pipelines: their states, perplexities, verdicts, versions and artifacts."""
+    """Runs of pipelines: their states, perplexities, verdicts, versions and artifacts.
+
+    Example: tokenmill runs show
+    """
 
 
 @command.command(name="list")
