@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,13 @@ def uncached(forward: Any, prompt: list[int]) -> Reference:
     return Reference(ids[len(prompt) :], logprobs, tops, sure)
 
 
-def engine_on(runner: LocalRunner, **limits: Any) -> tuple[LLMEngine, RecordingObserver]:
+def engine_on(
+    runner: LocalRunner, *, num_blocks: int | None = None, **limits: Any
+) -> tuple[LLMEngine, RecordingObserver]:
     observer = RecordingObserver()
     manifest = runner.manifest
+    if num_blocks is not None:
+        manifest = replace(manifest, num_blocks=num_blocks)
     config = EngineConfig.from_manifest(manifest, **limits)
     return LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, observer), observer
 
@@ -121,8 +125,8 @@ def test_greedy_answers_do_not_depend_on_how_they_are_scheduled(
 def test_preemption_changes_nothing(
     runner: LocalRunner, prompts: list[list[int]], references: list[Reference]
 ):
-    engine, observer = engine_on(runner, max_num_seqs=8, prefix_caching=False)
-    # Two requests per prompt need more blocks than there are.
+    # Two requests per prompt need more blocks than these.
+    engine, observer = engine_on(runner, num_blocks=64, max_num_seqs=8, prefix_caching=False)
     outputs = engine.generate([*prompts, *prompts], GREEDY)
     check(outputs, [*references, *references])
     assert observer.of("preempted")
