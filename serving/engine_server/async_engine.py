@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from models.contract.errors import TokenmillError, UnavailableError
@@ -21,6 +22,9 @@ T = TypeVar("T")
 
 STOP_GRACE_SECONDS = 30.0
 """How long `stop` waits, after the drain, for the step that is running."""
+
+TOKENIZE_CHARACTERS = 65_536
+"""Most text that one job tokenizes, so that the steps of running streams come in between."""
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +117,10 @@ class AsyncLLMEngine:
 
     async def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, special-token strings taken as plain text."""
-        return await self._call(lambda: self._runner.tokenize(texts))
+        rows: list[list[int]] = []
+        for part in _parts(texts, TOKENIZE_CHARACTERS):
+            rows += await self._call(partial(self._runner.tokenize, part))
+        return rows
 
     async def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each row of ids."""
@@ -159,3 +166,17 @@ class AsyncLLMEngine:
             elif output := self._engine.abort_request(request_id):
                 mailbox.put(output)
         self._streams.clear()
+
+
+def _parts(texts: Sequence[str], characters: int) -> Iterator[list[str]]:
+    """Texts in order, as many at a time as have so many characters together, but at least one."""
+    part: list[str] = []
+    size = 0
+    for text in texts:
+        if part and size + len(text) > characters:
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += len(text)
+    if part:
+        yield part

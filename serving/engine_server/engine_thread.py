@@ -15,6 +15,9 @@ from serving.engine.request_output import RequestOutput
 
 T = TypeVar("T")
 
+JOBS_SECONDS = 0.05
+"""How long jobs may hold up the next step of running requests; one job always runs."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -106,11 +109,14 @@ class EngineThread:
         return not self._engine.has_unfinished or self._engine.clock() >= self._stop_at
 
     def _run_jobs(self) -> None:
-        """Run the jobs that are there; wait for one if there is nothing else to do."""
+        """Run the jobs that are there, for a bounded time; wait for one if there is nothing else to do."""
         if not self._engine.has_unfinished:
             self._run_job(wait=True)
+        until = self._engine.clock() + JOBS_SECONDS
         for _ in range(self._jobs.qsize()):
             self._run_job()
+            if self._engine.clock() >= until:
+                return
 
     def _run_job(self, *, wait: bool = False) -> None:
         self.idle = wait

@@ -103,6 +103,11 @@ class CompletionRequest(BaseModel):
         )
 
     @property
+    def prompt_bytes(self) -> int:
+        """Size of all prompts: UTF-8 bytes of text, four per id."""
+        return sum(text_bytes(item) if isinstance(item, str) else 4 * len(item) for item in self.prompt)
+
+    @property
     def include_usage(self) -> bool:
         """Whether a stream ends with its usage."""
         return self.stream_options is not None and self.stream_options.include_usage
@@ -149,6 +154,11 @@ class CompletionRequest(BaseModel):
                 field="logprobs",
                 remedy="Leave out one of the two.",
             )
+
+
+def text_bytes(text: str) -> int:
+    """Length of a text in UTF-8; a lone surrogate counts as it is sent to the model, replaced."""
+    return len(text.encode("utf-8", "replace"))
 
 
 def _token_ids(row: list[Any]) -> tuple[int, ...]:

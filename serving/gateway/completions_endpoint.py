@@ -48,7 +48,7 @@ class CompletionsEndpoint:
             request = CompletionRequest.parse(body, config.max_choices)
             backend = self._gateway.backend(request.model)
             answers = request.n * len(request.prompt)
-            with self._gateway.admission.hold(answers):
+            with self._gateway.admission.hold(answers, request.prompt_bytes):
                 await run_until_disconnect(
                     receive, send, lambda send: self._answer(request, backend, record, send)
                 )

@@ -35,7 +35,7 @@ class Gateway:
         self.config = config or GatewayConfig()
         self.registry = registry or MetricsRegistry()
         self.metrics = HttpMetrics(self.registry)
-        self.admission = Admission(self.config.max_in_flight)
+        self.admission = Admission(self.config.max_in_flight, self.config.max_prompt_bytes)
         self.state = LifecycleState.STARTING
         self._backend: Backend | None = None
 

@@ -13,6 +13,7 @@ class GatewayConfig:
         max_body_bytes: largest request body.
         max_choices: most answers that one request may ask for (prompts times `n`).
         max_in_flight: most answers in the server at once, waiting ones included; beyond it: 429.
+        max_prompt_bytes: most bytes of all prompts in the server at once; beyond it: 429.
         headers_grace: how long a stream waits for its first output before it commits to status 200.
             Errors that show up in this time become a 4xx or 5xx, later ones an error event.
         ping_interval: silence after which a stream sends a keepalive comment.
@@ -24,6 +25,7 @@ class GatewayConfig:
     max_body_bytes: int = 4 * 2**20
     max_choices: int = 128
     max_in_flight: int = 256
+    max_prompt_bytes: int = 8 * 2**20
     headers_grace: float = 5.0
     ping_interval: float = 10.0
     stall_timeout: float = 60.0

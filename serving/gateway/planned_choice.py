@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from models.contract.errors import ContextLengthError
 from models.contract.sampling_params import SamplingParams
 from serving.engine.request_validator import RequestValidator
-from serving.gateway.completion_request import CompletionRequest
+from serving.gateway.completion_request import CompletionRequest, text_bytes
 from serving.gateway.gateway import Backend
+from serving.gateway.served_model import ServedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ async def plan_choices(request: CompletionRequest, backend: Backend) -> list[Pla
         InvalidRequestError: a prompt is empty or holds ids that the vocabulary lacks.
         ContextLengthError: a prompt and `max_tokens` do not fit into the context.
     """
+    _check_size(request, backend.model)
     rows = await _prompt_ids(request, backend)
     validator = RequestValidator(backend.model.config)
     choices: list[PlannedChoice] = []
@@ -45,6 +48,18 @@ async def plan_choices(request: CompletionRequest, backend: Backend) -> list[Pla
             params = replace(request.sampling_params(answer), max_tokens=max_tokens)
             choices.append(PlannedChoice(len(choices), ids, text if request.echo else "", params))
     return choices
+
+
+def _check_size(request: CompletionRequest, model: ServedModel) -> None:
+    """Refuse what cannot fit before it costs anything: tokenising takes turns with the model's steps."""
+    longest = max((text_bytes(prompt) for prompt in request.prompt if isinstance(prompt, str)), default=0)
+    if longest > model.max_prompt_bytes:
+        raise ContextLengthError(
+            f"`prompt` has {longest:,} bytes; the context of {model.config.max_length} tokens holds at most "
+            f"{model.max_prompt_bytes:,}, far less for ordinary text.",
+            field="prompt",
+            remedy="Shorten the prompt.",
+        )
 
 
 async def _prompt_ids(request: CompletionRequest, backend: Backend) -> list[tuple[int, ...]]:

@@ -9,6 +9,8 @@ from typing import Any, Self
 from models.contract.manifest import Manifest
 from serving.engine.engine_config import EngineConfig
 
+CHEAP_BYTES = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
@@ -27,6 +29,14 @@ class ServedModel:
     vocab: list[bytes]
     created: int = 0
     fingerprint: str = ""
+
+    @property
+    def max_prompt_bytes(self) -> int:
+        """No text of more bytes fits into the context: every token would have to be the longest one.
+
+        Never less than what is tokenised in no time, so that such a prompt is told its exact length.
+        """
+        return max((self.config.max_length - 1) * max(map(len, self.vocab)), CHEAP_BYTES)
 
     @classmethod
     def from_manifest(cls, manifest: Manifest, config: EngineConfig, vocab: list[bytes]) -> Self:

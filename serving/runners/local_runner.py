@@ -45,7 +45,7 @@ class LocalRunner:
 
     Attributes:
         manifest: what the package says of itself.
-        vocab: bytes of every id.
+        vocab: bytes of every id of the network; empty for ids that pad a vocabulary.
         nonce: of the KV memory's present life; a change means that all KV blocks are lost.
 
     Raises:
@@ -56,6 +56,7 @@ class LocalRunner:
         self.manifest = Manifest.load(package)
         self.vocab = read_vocab(package / VOCAB_PATH)
         check_vocab(package, self.manifest, self.vocab)
+        self.vocab += [b""] * (self.manifest.dims.vocab_size - len(self.vocab))
         self.model = SessionModel(package, threads)
         try:
             check_signatures(package, self.manifest, self.model.signatures)

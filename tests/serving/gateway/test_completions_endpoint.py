@@ -153,6 +153,15 @@ def test_a_prompt_beyond_the_context_is_a_400(gateway, stream):
     assert gateway.engine.requests == {}
 
 
+def test_a_prompt_that_can_never_fit_is_refused_without_tokenising_it():
+    with running_gateway(FakeEngine(tokenize_seconds=60)) as gateway:
+        with pytest.raises(
+            openai.BadRequestError, match=r"has 70,000 bytes; the context of 64 tokens"
+        ) as caught:
+            client(gateway).completions.create(model="mill", prompt="x" * 70_000)
+        assert caught.value.code == "context_length"
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_overloaded_engine_is_a_429_with_retry_after(stream):
     engine = FakeEngine(failure=OverloadedError("300 requests are waiting.", retry_after=2.2))

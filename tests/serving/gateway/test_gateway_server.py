@@ -45,7 +45,7 @@ def test_drain_ends_early_or_at_its_limit():
         gateway.open(FakeEngine(), MODEL)
         server = GatewayServer(gateway, "127.0.0.1", 0)
         await server.start()
-        with gateway.admission.hold(1):
+        with gateway.admission.hold(1, 0):
             late = await server.drain(0.05)
         in_time = await server.drain(5.0)
         await server.close()
