@@ -340,3 +340,47 @@ def test_a_generator_that_is_dropped_is_aborted():
             assert gate.entered == 2
 
     run(body)
+
+
+def test_much_text_is_tokenized_in_parts_between_which_steps_run():
+    async def test() -> None:
+        under_test = EngineUnderTest()
+        calls: list[list[str]] = []
+
+        def tokenize(texts: list[str]) -> list[list[int]]:
+            calls.append(texts)
+            return [[len(text)] for text in texts]
+
+        under_test.runner.tokenize = tokenize
+        async with started(under_test) as engine:
+            texts = ["a" * size for size in (40_000, 20_000, 30_000, 90_000, 5)]
+            assert await engine.tokenize(texts) == [[40_000], [20_000], [30_000], [90_000], [5]]
+            assert [len(call) for call in calls] == [2, 1, 1, 1]
+            assert await engine.tokenize([]) == []
+
+    run(test)
+
+
+def test_waiting_jobs_do_not_hold_up_a_running_request_for_long():
+    async def test() -> None:
+        under_test = EngineUnderTest()
+        gate = Gate(under_test)
+        steps_at_job: list[int] = []
+
+        def tokenize(texts: list[str]) -> list[list[int]]:
+            steps_at_job.append(gate.entered)
+            under_test.clock.advance(1.0)
+            return [[1] for _ in texts]
+
+        under_test.runner.tokenize = tokenize
+        async with started(under_test) as engine, aclosing(engine.generate("a", [1, 2], LONG)) as outputs:
+            gate.let_through(1)
+            await anext(outputs)
+            await eventually(lambda: gate.entered == 2)
+            jobs = [asyncio.create_task(engine.tokenize(["x"])) for _ in range(5)]
+            await asyncio.sleep(0.05)
+            gate.let_through(60)
+            await asyncio.gather(*jobs)
+        assert len(set(steps_at_job)) == 5
+
+    run(test)

@@ -51,9 +51,9 @@ def test_idle_waits_for_the_last_answer():
 
 def test_prompt_bytes_are_bounded_but_one_request_is_always_taken():
     admission = Admission(9, 100)
-    with admission.hold(1, 500):
-        with pytest.raises(OverloadedError, match=r"holds 500 bytes of prompts .* at most 100; .* brings 7"):
-            admission.hold(1, 7).__enter__()
+    words = r"holds 500 bytes of prompts .* at most 100; .* brings 7"
+    with admission.hold(1, 500), pytest.raises(OverloadedError, match=words):
+        admission.hold(1, 7).__enter__()
     with admission.hold(1, 60), admission.hold(1, 40):
         assert admission.prompt_bytes == 100
     assert (admission.in_flight, admission.prompt_bytes) == (0, 0)
