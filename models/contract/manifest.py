@@ -65,7 +65,8 @@ class Manifest:
         bos_id: begin-of-sequence id or None.
         eos_ids: ids that end an answer.
         tokenizer: the in-graph tokenizer.
-        memory_bytes: need when loaded: "weights", "kv", "workspace".
+        memory_bytes: need when loaded: "weights", "kv", "workspace"; TensorFlow's own 0.7 GB or so
+            come on top, once per process.
         content_hash: sha256 over the SavedModel's files (see `models/package.py`).
         signatures: names of the signatures it carries.
         state_kinds: kinds of state it holds.
@@ -130,9 +131,9 @@ class Manifest:
         known = {f.name for f in dataclasses.fields(cls)}
         try:
             manifest = cls(**{name: _decode(name, value) for name, value in raw.items() if name in known})
-        except (TypeError, KeyError, ValueError) as error:
+            manifest._check(source)
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise PackageError(f"{source}: not a complete manifest: {error}.", field=source) from error
-        manifest._check(source)
         return manifest
 
     @classmethod

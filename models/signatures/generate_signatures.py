@@ -92,7 +92,8 @@ class GenerateSignatures(tf.Module):
             text [B] without the end id; ids [B, N] with it, filled up with NO_ID; length [B];
             finish_reason [B] "stop" or "length"; logprob_sum [B] over the ids.
         """
-        rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
+        with tf.control_dependencies(_range_checks(temperature, top_k, top_p, min_p)):
+            rows = SamplingRows(tf.identity(temperature), top_k, top_p, min_p, seed)
         prompt, lengths = self._prompt(text)
         return self._answer(prompt, lengths, max_tokens, rows)
 
@@ -208,6 +209,19 @@ class GenerateSignatures(tf.Module):
             "finish_reason": tf.where(ends.stopped, "stop", "length"),
             "logprob_sum": tf.reduce_sum(tf.where(inside, state.logprobs, 0.0), axis=1),
         }
+
+
+def _range_checks(
+    temperature: tf.Tensor, top_k: tf.Tensor, top_p: tf.Tensor, min_p: tf.Tensor
+) -> list[tf.Operation]:
+    """The ranges of `models.contract.sampling_params`; NaN is in none of them."""
+    ranges = {
+        "`temperature` must be a number from 0 to 2:": (temperature, (temperature >= 0) & (temperature <= 2)),
+        "`top_k` must be 0 (off) or positive:": (top_k, top_k >= 0),
+        "`top_p` must be above 0 and at most 1:": (top_p, (top_p > 0) & (top_p <= 1)),
+        "`min_p` must be a number from 0 to 1:": (min_p, (min_p >= 0) & (min_p <= 1)),
+    }
+    return [tf.debugging.Assert(tf.reduce_all(ok), [text, value]) for text, (value, ok) in ranges.items()]
 
 
 class _Ends(NamedTuple):

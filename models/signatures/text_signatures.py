@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from models.contract.signatures import NO_ID
 from models.signatures.tensor_specs import Endpoint
 from preprocessing.tokenizers import GraphTokenizer
 
@@ -43,6 +44,13 @@ class TextSignatures(tf.Module):
         self, text: tf.Tensor, special_id: tf.Tensor, row_splits: tf.Tensor
     ) -> dict[str, tf.Tensor]:
         """Ids of prompts made of text and special tokens; nothing is added."""
+        known = tf.constant([NO_ID, *sorted(self.tokenizer.special_ids.values())], tf.int32)
+        check = tf.debugging.Assert(
+            tf.reduce_all(tf.reduce_any(special_id[:, None] == known[None], axis=1)),
+            ["`special_id` must be -1 (text) or the id of a special token:", special_id],
+        )
+        with tf.control_dependencies([check]):
+            special_id = tf.identity(special_id)
         return _flat(self.tokenizer.encode_segments(text, special_id, row_splits))
 
     def detokenize(self, ids: tf.Tensor, row_splits: tf.Tensor) -> dict[str, tf.Tensor]:

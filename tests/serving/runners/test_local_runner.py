@@ -179,3 +179,26 @@ def test_a_vocabulary_of_another_size_is_refused(copy: Path):
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path):
     with pytest.raises(PackageError, match="not a Tokenmill model package"):
         LocalRunner(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("temperature", float("nan")), ("temperature", 3.0), ("top_k", -1), ("top_p", 0.0), ("min_p", 1.5)],
+)
+def test_generate_refuses_a_value_out_of_range_by_name(runner, name, value):
+    rows = {
+        "temperature": 0.0,
+        "top_k": 0,
+        "top_p": 1.0,
+        "min_p": 0.0,
+        "seed": 0,
+        "max_tokens": 2,
+        name: value,
+    }
+    with pytest.raises(InvalidRequestError, match=f"`{name}` must be"):
+        runner.call("generate", text=np.array([b"the"], object), **{key: [v] for key, v in rows.items()})
+
+
+def test_a_segment_that_is_no_special_token_is_refused(runner):
+    with pytest.raises(InvalidRequestError, match="`special_id` must be"):
+        runner.tokenize_segments([["the", 99_999]])
