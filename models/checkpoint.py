@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from models.checkpoint_files import (
+    CHECKPOINT_FILES,
     CONFIG,
     check_tensors,
     copy_tokenizer_files,
@@ -52,7 +53,7 @@ def save_checkpoint(decoder: Decoder, directory: Path, like: Path) -> None:
     Raises:
         ConfigError: `directory` holds something else or cannot be written.
     """
-    with staged_directory(directory, CONFIG) as staging:
+    with staged_directory(directory, CONFIG, CHECKPOINT_FILES) as staging:
         copy_tokenizer_files(like, staging)
         write_checkpoint(staging, decoder.config, checkpoint_tensors(decoder))
 

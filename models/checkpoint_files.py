@@ -27,6 +27,8 @@ TOKENIZER_FILES = (
     "generation_config.json",
 )
 """Files that travel with the weights unchanged."""
+CHECKPOINT_FILES = (CONFIG, WEIGHTS, *TOKENIZER_FILES)
+"""Every file of a checkpoint directory that this project writes."""
 
 
 def weight_names(config: DecoderConfig) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
-from models.checkpoint_files import CONFIG, tensor_shapes, write_checkpoint, write_json
+from models.checkpoint_files import CHECKPOINT_FILES, CONFIG, tensor_shapes, write_checkpoint, write_json
 from models.contract.errors import CheckpointError
 from models.decoder_config import DecoderConfig
 from models.gguf_tokenizer import GgufTokenizer
@@ -68,14 +68,14 @@ def import_gguf(file: Path, out: Path, progress: Progress = lambda done, total: 
             exactly; the message names it.
         ConfigError: `out` cannot be written.
     """
-    refuse_foreign_directory(out, CONFIG)
+    refuse_foreign_directory(out, CONFIG, CHECKPOINT_FILES)
     reader = _open(file)
     metadata = {name: field.contents() for name, field in reader.fields.items()}
     tokenizer = GgufTokenizer(metadata, str(file))
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     config = _config(metadata, tokenizer, tied="output.weight" not in tensors, source=str(file))
     weights = _weights(tensors, config, str(file), progress)
-    with staged_directory(out, CONFIG) as staging:
+    with staged_directory(out, CONFIG, CHECKPOINT_FILES) as staging:
         write_json(staging / "tokenizer.json", tokenizer.tokenizer_json())
         write_json(staging / "tokenizer_config.json", tokenizer.tokenizer_config(config.max_length))
         write_json(staging / "generation_config.json", tokenizer.generation_config())

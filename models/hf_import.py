@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from models.checkpoint_files import (
+    CHECKPOINT_FILES,
     CONFIG,
     TOKENIZER_FILES,
     check_tensors,
@@ -36,7 +37,7 @@ def import_hf(source: str, out: Path, revision: str | None = None) -> DecoderCon
         CheckpointError: the source cannot be found, reached or reproduced exactly.
         ConfigError: `out` cannot be written.
     """
-    refuse_foreign_directory(out, CONFIG)
+    refuse_foreign_directory(out, CONFIG, CHECKPOINT_FILES)
     directory = _locate(source, revision)
     config = DecoderConfig.load(directory)
     if not (directory / "tokenizer.json").is_file():
@@ -48,7 +49,7 @@ def import_hf(source: str, out: Path, revision: str | None = None) -> DecoderCon
     with open_tensors(directory) as tensors:
         check_tensors(tensors, config)
         weights = {name: tensors.read(name) for name in tensor_shapes(config)}
-        with staged_directory(out, CONFIG) as staging:
+        with staged_directory(out, CONFIG, CHECKPOINT_FILES) as staging:
             copy_tokenizer_files(directory, staging)
             write_checkpoint(staging, config, weights)
     return config
