@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Literal, Self
 
 from models.contract.errors import DataError
@@ -62,6 +63,8 @@ class CorpusPlan:
                 f"the corpus has no text: {len(documents)} files, {len(blank)} blank, {len(bad)} not UTF-8.",
                 remedy="Check the sources' paths and globs.",
             )
+        if len({document.group(group_depth) for document in kept}) < 2:
+            raise _indivisible(kept, len(duplicates), group_depth)
         held_out = _held_out({document.group(group_depth) for document in kept}, eval_fraction, seed)
         splits: dict[str, list[CorpusDocument]] = {TRAIN: [], EVAL: []}
         for document in kept:
@@ -94,16 +97,27 @@ def _unique(
 
 
 def _held_out(groups: set[str], fraction: float, seed: int) -> set[str]:
-    if len(groups) < 2:
-        raise DataError(
-            f"the corpus has one group only, {next(iter(groups))!r}, and cannot be split into training and "
-            "evaluation text.",
-            field="group_depth",
-            remedy="Raise `corpus.group_depth` (its subfolders or files become groups) or add files.",
-        )
     ranked = sorted(groups, key=lambda group: (_hash(group, seed), group))
     held_out = [group for group in ranked if _hash(group, seed) < fraction] or ranked[:1]
     return set(held_out[: len(groups) - 1])
+
+
+def _indivisible(kept: Sequence[CorpusDocument], dropped: int, depth: int) -> DataError:
+    """Why one group cannot become two splits, with the remedy that helps."""
+    copies = f" ({dropped} more had the same bytes as an earlier one and were dropped)" if dropped else ""
+    deepest = max(len(PurePosixPath(document.path).parts) for document in kept)
+    enough = (d for d in range(depth + 1, deepest + 1) if len({doc.group(d) for doc in kept}) > 1)
+    needed = next(enough, None)
+    if len(kept) == 1:
+        found = f"one document only, {_name(kept[0])!r}{copies}"
+    else:
+        found = f"{len(kept)} documents{copies}, all of one group, {kept[0].group(depth)!r}"
+    raised = f"Set `corpus.group_depth: {needed}`, which makes groups of its subfolders or files, or add"
+    return DataError(
+        f"the corpus has {found}, and cannot be split into training and evaluation text.",
+        field="sources" if needed is None else "group_depth",
+        remedy=f"{'Add' if needed is None else raised} files with other text and other names.",
+    )
 
 
 def _hash(group: str, seed: int) -> float:

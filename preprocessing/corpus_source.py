@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from preprocessing.glob_filter import glob_fault
+
 STDLIB = "{stdlib}"
 """In a source's path: the standard library's folder of the running interpreter."""
 
@@ -43,6 +45,8 @@ class CorpusSource(BaseModel):
         for glob in globs:
             if not glob.strip("/. ") or glob.startswith(("/", "~")) or ".." in glob.split("/"):
                 raise ValueError(f"glob {glob!r} must be relative to the source's folder, e.g. '**/*.py'")
+            if fault := glob_fault(glob):
+                raise ValueError(f"glob {glob!r} {fault}")
         return globs
 
     @property

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+
+from models.contract.errors import ConfigError
 
 
 class GlobFilter:
@@ -16,9 +19,15 @@ class GlobFilter:
     Args:
         include: a path belongs to the corpus if one of these matches …
         exclude: … and none of these does.
+
+    Raises:
+        ConfigError: a pattern is malformed (see `glob_fault`).
     """
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
+        for pattern in (*include, *exclude):
+            if fault := glob_fault(pattern):
+                raise ConfigError(f"glob {pattern!r} {fault}.", field=pattern)
         self._include = [_split(pattern) for pattern in include]
         self._exclude = [_split(pattern) for pattern in exclude]
 
@@ -33,8 +42,34 @@ class GlobFilter:
         return _any(parts, [pattern[:-1] for pattern in self._exclude if pattern[-1] == "**"])
 
 
+def glob_fault(pattern: str) -> str | None:
+    """What is wrong with a pattern and what to write instead, or None; to be read after its name."""
+    if pattern.endswith("/"):
+        return f"ends in '/' and would match no file; write {pattern + '**'!r} for all files below a folder"
+    parts = _split(pattern)
+    if not parts:
+        return "is empty; write '**/*' for all files"
+    return next(filter(None, map(_part_fault, parts)), None)
+
+
+def _part_fault(part: str) -> str | None:
+    # Sets first, as the other signs stand for themselves inside of one; `]` does as its first character.
+    bare = re.sub(r"\[!?+\]?+[^\]]*\]", "", part)
+    if "[" in bare:
+        return "has a '[' without its ']'; write '[[]' for the character itself"
+    if "{" in bare or "}" in bare:
+        return (
+            "has braces, which are not supported; write one glob per alternative, or '[{]' for the character"
+        )
+    if "**" in bare and part != "**":
+        return "has '**' next to other characters; it stands alone between slashes, e.g. '**/*.py'"
+    return None
+
+
 def _split(pattern: str) -> list[str]:
-    return [part for part in pattern.split("/") if part not in ("", ".")]
+    """The parts of a pattern; `**` after `**` adds nothing."""
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    return [part for part, before in zip(parts, ["", *parts], strict=False) if not part == before == "**"]
 
 
 def _any(parts: list[str], patterns: list[list[str]]) -> bool:
@@ -42,8 +77,23 @@ def _any(parts: list[str], patterns: list[list[str]]) -> bool:
 
 
 def _match(parts: list[str], pattern: list[str]) -> bool:
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return _match(parts, pattern[1:]) or (bool(parts) and _match(parts[1:], pattern))
-    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _match(parts[1:], pattern[1:])
+    """Run the pattern as an automaton, all its places at once: len(parts) · len(pattern) steps."""
+    places = _pass_over({0}, pattern)
+    for part in parts:
+        held = {place for place in places if pattern[place : place + 1] == ["**"]}
+        moved = {
+            place + 1 for place in places - held if place < len(pattern) and fnmatchcase(part, pattern[place])
+        }
+        places = _pass_over(held | moved, pattern)
+    return len(pattern) in places
+
+
+def _pass_over(places: set[int], pattern: list[str]) -> set[int]:
+    """The places and those after each `**` there, which may match nothing."""
+    reached = set()
+    for place in places:
+        reached.add(place)
+        while pattern[place : place + 1] == ["**"]:
+            place += 1
+            reached.add(place)
+    return reached

@@ -100,5 +100,28 @@ def test_broken_and_blank_files_are_left_out_and_reported_on_request():
 def test_a_corpus_without_text_or_with_one_group_is_refused():
     with pytest.raises(DataError, match="no text: 2 files, 2 blank"):
         plan([document("a/1", blank=True), document("b/1", blank=True)])
-    with pytest.raises(DataError, match=r"one group only, 'a'.*group_depth"):
+    with pytest.raises(DataError, match=r"2 documents, all of one group, 'a'.*group_depth: 2`"):
         plan([document("a/1"), document("a/2")])
+
+
+def test_the_remedy_for_one_group_is_one_that_helps():
+    same = [document(f"g{i}/a.txt", "x") for i in range(3)]
+    with pytest.raises(
+        DataError, match=r"one document only, 's/g0/a\.txt' \(2 more had the same b"
+    ) as caught:
+        plan(same)
+    assert "group_depth" not in str(caught.value)
+    with pytest.raises(DataError, match=r"one document only, 's/a\.txt', and .* Add files") as caught:
+        plan([document("a.txt")])
+    assert "group_depth" not in str(caught.value)
+    two_sources = [CorpusDocument(s, "a/b.txt", "", 1, s) for s in "xy"]
+    with pytest.raises(DataError, match="Add files with other text and other names") as caught:
+        plan(two_sources)
+    assert "group_depth" not in str(caught.value)
+
+
+def test_the_depth_that_is_advised_splits_the_corpus():
+    deep = [document("a/b/c/1.txt"), document("a/b/d/2.txt"), document("a/b/c/3.txt", "a/b/c/1.txt")]
+    with pytest.raises(DataError, match=r"2 documents \(1 more had .*group_depth: 3`"):
+        plan(deep)
+    assert all(plan(deep, group_depth=3).splits.values())

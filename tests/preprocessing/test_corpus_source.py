@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sysconfig
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def test_home_is_expanded_and_relative_paths_become_absolute():
 def test_a_glob_that_leaves_the_folder_is_refused(glob):
     with pytest.raises(ValidationError, match="relative to the source's folder"):
         CorpusSource(name="a", path="x", include=[glob])
+
+
+@pytest.mark.parametrize("glob", ["[a", "*.{a,b}", "docs/", "**.py"])
+def test_a_malformed_glob_is_refused_with_the_configuration(glob):
+    for key in ("include", "exclude"):
+        with pytest.raises(ValidationError, match=re.escape(repr(glob))):
+            CorpusSource(name="a", path="x", **{key: [glob]})
 
 
 def test_unknown_keys_and_odd_names_are_refused():
