@@ -32,9 +32,12 @@ def client(request):
     return request.param
 
 
-def ask(client, url: str, *, timeouts: Timeouts | None = None, max_retries: int = 2, **options):
+def ask(client, url: str, *, timeouts=None, max_retries: int = 2, client_options=None, **options):
+    request = {"prompt": "x", **options}
+
     async def main():
-        return await client(url, timeouts=timeouts, max_retries=max_retries).complete("x", **options)
+        made = client(url, timeouts=timeouts, max_retries=max_retries, **(client_options or {}))
+        return await made.complete(**request)
 
     return asyncio.run(main())
 

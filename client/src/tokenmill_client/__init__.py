@@ -22,6 +22,7 @@ from tokenmill_client.errors import (
     ServerFailedError,
     TimeLimitError,
     TotalTimeoutError,
+    UnsendableRequestError,
 )
 from tokenmill_client.timeouts import Timeouts
 
@@ -52,6 +53,7 @@ __all__ = [
     "TimeLimitError",
     "Timeouts",
     "TotalTimeoutError",
+    "UnsendableRequestError",
     "Usage",
 ]
 

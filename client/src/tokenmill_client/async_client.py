@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 
 from tokenmill_client.completion import Completion, CompletionChunk, Health, ModelInfo
-from tokenmill_client.completion_options import CompletionOptions, request_body
+from tokenmill_client.completion_options import CompletionOptions, request_content
 from tokenmill_client.deadline import Deadline
 from tokenmill_client.errors import ClientError, ProtocolError
-from tokenmill_client.exchange import Exchange, checked_url, parsed, response_error
+from tokenmill_client.exchange import JSON_HEADERS, Exchange, checked_url, parsed, response_error
 from tokenmill_client.retries import Retries
 from tokenmill_client.timeouts import Timeouts
 
@@ -57,13 +57,13 @@ class AsyncClient:
         Close the generator (`contextlib.aclosing`) if you leave the loop early: only then the
         request ends at once at the server too.
         """
-        body = request_body(prompt, options)
+        content = request_content(prompt, options)
         deadline = Deadline(self._timeouts.total)
         retries = Retries(self._max_retries, deadline)
         while True:
             started = False
             try:
-                async with aclosing(self._attempt(body, deadline)) as chunks:
+                async with aclosing(self._attempt(content, deadline)) as chunks:
                     async for chunk in chunks:
                         started = True
                         yield chunk
@@ -99,11 +99,12 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _attempt(
-        self, body: dict[str, Any], deadline: Deadline
-    ) -> AsyncGenerator[CompletionChunk, None]:
+    async def _attempt(self, content: bytes, deadline: Deadline) -> AsyncGenerator[CompletionChunk, None]:
         exchange = Exchange(self._timeouts, deadline)
-        request = self._http.stream("POST", "/v1/completions", json=body, timeout=exchange.httpx_timeout())
+        timeout = exchange.httpx_timeout()
+        request = self._http.stream(
+            "POST", "/v1/completions", content=content, headers=JSON_HEADERS, timeout=timeout
+        )
         with exchange.errors():
             async with request as response:
                 if response.status_code >= 400:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 
 from tokenmill_client.completion import Completion, CompletionChunk, Health, ModelInfo
-from tokenmill_client.completion_options import CompletionOptions, request_body
+from tokenmill_client.completion_options import CompletionOptions, request_content
 from tokenmill_client.deadline import Deadline
 from tokenmill_client.errors import ClientError, ProtocolError
-from tokenmill_client.exchange import Exchange, checked_url, parsed, response_error
+from tokenmill_client.exchange import JSON_HEADERS, Exchange, checked_url, parsed, response_error
 from tokenmill_client.retries import Retries
 from tokenmill_client.timeouts import Timeouts
 
@@ -81,13 +81,13 @@ class Client:
         Raises:
             ClientError: it failed; after the first piece it is never repeated.
         """
-        body = request_body(prompt, options)
+        content = request_content(prompt, options)
         deadline = Deadline(self._timeouts.total)
         retries = Retries(self._max_retries, deadline)
         while True:
             started = False
             try:
-                for chunk in self._attempt(body, deadline):
+                for chunk in self._attempt(content, deadline):
                     started = True
                     yield chunk
                 return
@@ -122,9 +122,12 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _attempt(self, body: dict[str, Any], deadline: Deadline) -> Generator[CompletionChunk, None, None]:
+    def _attempt(self, content: bytes, deadline: Deadline) -> Generator[CompletionChunk, None, None]:
         exchange = Exchange(self._timeouts, deadline)
-        request = self._http.stream("POST", "/v1/completions", json=body, timeout=exchange.httpx_timeout())
+        timeout = exchange.httpx_timeout()
+        request = self._http.stream(
+            "POST", "/v1/completions", content=content, headers=JSON_HEADERS, timeout=timeout
+        )
         with exchange.errors(), request as response:
             if response.status_code >= 400:
                 response.read()

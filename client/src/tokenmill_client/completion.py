@@ -69,6 +69,8 @@ class CompletionChunk:
         choices = value["choices"]
         choice: dict[str, Any] = choices[0] if choices else {"text": ""}
         logprobs, usage = choice.get("logprobs"), value.get("usage")
+        if not isinstance(choice["text"], str):
+            raise TypeError("`text` is no string")
         return cls(
             id=value["id"],
             model=value["model"],

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
+
+from tokenmill_client.errors import UnsendableRequestError
 
 
 class CompletionOptions(TypedDict, total=False):
@@ -38,11 +41,12 @@ class CompletionOptions(TypedDict, total=False):
     user: str
 
 
-def request_body(prompt: str | Sequence[int], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON body of a streamed completion.
+def request_content(prompt: str | Sequence[int], options: Mapping[str, Any]) -> bytes:
+    """The JSON body of a streamed completion, as it goes over the wire.
 
     Raises:
         TypeError: an option this client does not know.
+        UnsendableRequestError: JSON cannot express a value, e.g. NaN or half a surrogate pair.
     """
     unknown = sorted(options.keys() - CompletionOptions.__annotations__.keys())
     if unknown:
@@ -51,7 +55,15 @@ def request_body(prompt: str | Sequence[int], options: Mapping[str, Any]) -> dic
     given = {name: value for name, value in options.items() if value is not None}
     if given.pop("token_ids", False):
         given["return_token_ids"] = True
-    if "stop" in given and not isinstance(given["stop"], str):
-        given["stop"] = list(given["stop"])
-    body = {"prompt": prompt if isinstance(prompt, str) else list(prompt), **given}
-    return {**body, "stream": True, "stream_options": {"include_usage": True}}
+    body = {"prompt": prompt, **given, "stream": True, "stream_options": {"include_usage": True}}
+    return b"{" + b",".join(_field(name, value) for name, value in body.items()) + b"}"
+
+
+def _field(name: str, value: Any) -> bytes:
+    try:
+        if name in ("prompt", "stop") and not isinstance(value, str):
+            value = list(value)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return f'"{name}":{text}'.encode()
+    except (TypeError, ValueError) as error:
+        raise UnsendableRequestError(f"`{name}` cannot be sent: {error}.", param=name) from error

@@ -1,6 +1,7 @@
 """The client's exceptions.
 
 ClientError
+├── UnsendableRequestError       the request cannot be written as JSON; nothing was sent
 ├── ConnectionFailedError        no connection to the server
 ├── InterruptedStreamError       the connection ended in the middle of an answer
 ├── ProtocolError                the server's answer is not what this client understands
@@ -27,6 +28,19 @@ class ClientError(Exception):
 
     retry_after: float | None = None
     """Seconds after which the server advises to try again."""
+
+
+class UnsendableRequestError(ClientError):
+    """The request cannot be written down, so that nothing was sent.
+
+    Args:
+        message: what is wrong.
+        param: the request's field at fault, None if it is no field.
+    """
+
+    def __init__(self, message: str, *, param: str | None = None) -> None:
+        super().__init__(message)
+        self.param = param
 
 
 class ConnectionFailedError(ClientError):

@@ -25,9 +25,13 @@ from tokenmill_client.errors import (
     ResponseError,
     ServerFailedError,
     TotalTimeoutError,
+    UnsendableRequestError,
 )
 from tokenmill_client.event_decoder import EventDecoder
 from tokenmill_client.timeouts import Timeouts
+
+JSON_HEADERS = {"Content-Type": "application/json"}
+_EVENT_STREAM = "text/event-stream"
 
 
 class Exchange:
@@ -43,6 +47,7 @@ class Exchange:
         self._deadline = deadline
         self._decoder = EventDecoder()
         self._streaming = False
+        self._received = False
         self.done = False
         """Whether the stream's terminator has come."""
 
@@ -53,7 +58,17 @@ class Exchange:
         return httpx.Timeout(connect=connect, read=first, write=first, pool=connect)
 
     def begin_stream(self, response: httpx.Response) -> None:
-        """The response has begun: from now on `idle` limits each read instead of `first_byte`."""
+        """The response has begun: from now on `idle` limits each read instead of `first_byte`.
+
+        Raises:
+            ProtocolError: it is not the event stream that was asked for.
+        """
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.status_code != 200 or kind != _EVENT_STREAM:
+            raise ProtocolError(
+                f"{response.url} answered HTTP {response.status_code} with {kind or 'nothing'} instead of "
+                f"{_EVENT_STREAM}: it is not a server this client understands."
+            )
         self._streaming = True
         # httpx has one read timeout per request; its transport looks it up again for the body.
         response.request.extensions["timeout"]["read"] = self._deadline.cap(self._timeouts.idle)
@@ -72,11 +87,19 @@ class Exchange:
                 self.done = True
             else:
                 yield _chunk(data)
+                self._received = True
 
     def check_complete(self) -> None:
-        """Raise InterruptedStreamError if the body ended without the terminator."""
+        """The body has ended.
+
+        Raises:
+            InterruptedStreamError: without the terminator.
+            ProtocolError: with nothing before it.
+        """
         if not self.done:
             raise InterruptedStreamError("The server closed the stream before its end.")
+        if not self._received:
+            raise ProtocolError("The server ended the stream without an answer.")
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -89,8 +112,12 @@ class Exchange:
             raise self._time_limit() from error
         except httpx.ConnectError as error:
             raise ConnectionFailedError(f"No connection to {error.request.url}: {error}.") from error
+        except httpx.LocalProtocolError as error:
+            raise UnsendableRequestError(f"The request cannot be sent: {error}.") from error
         except httpx.TransportError as error:
             raise InterruptedStreamError(f"The connection to the server broke: {error}.") from error
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
+            raise ProtocolError(f"The server's answer cannot be read: {error}.") from error
 
     def _check_deadline(self) -> None:
         if self._deadline.passed:
@@ -112,9 +139,11 @@ def checked_url(url: str) -> str:
     """
     try:
         parts = httpx.URL(url)
-    except httpx.InvalidURL as error:
+        # What the socket would refuse only later, with an error of its own.
+        parts.raw_host.decode("ascii").encode("idna")
+    except (httpx.InvalidURL, UnicodeError) as error:
         raise ValueError(f"{url!r} is no URL: {error}") from error
-    if parts.scheme not in ("http", "https") or not parts.host:
+    if parts.scheme not in ("http", "https") or not parts.host or (parts.port or 0) > 65535:
         raise ValueError(f"{url!r} is no URL of an HTTP server")
     return url
 
