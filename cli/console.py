@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from models.contract.errors import TokenmillError
+from models.contract.errors import InvalidRequestError, TokenmillError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,9 +60,31 @@ def quiet_tensorflow() -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as one line of JSON on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    """Print a value as one line of JSON on stdout, in ASCII if its encoding lacks a character."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def read_utf8(content: bytes | str, name: str) -> str:
+    """Text that came from outside: bytes, or a word of the command line.
+
+    Python hides what is not UTF-8 in the command line behind lone surrogates; they are turned back,
+    so that the message names the byte that was typed.
+
+    Raises:
+        InvalidRequestError: it is not UTF-8; the message begins with `name`.
+    """
+    try:
+        return (content if isinstance(content, bytes) else os.fsencode(content)).decode("utf-8")
+    except UnicodeError as error:
+        raise InvalidRequestError(
+            f"{name} is not UTF-8: {error}.", field=name, remedy="Convert it to UTF-8 first."
+        ) from error
 
 
 def fail(error: TokenmillError) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow
+from cli.console import json_option, print_json, quiet_tensorflow, read_utf8
 from models.contract.errors import ConfigError, InvalidRequestError, UnavailableError
 
 DEFAULT_MAX_TOKENS = 128
@@ -65,10 +65,12 @@ def command(
         raise ConfigError(
             "`--package` and `--url` are both given.", field="--url", remedy="Name one of them."
         )
-    text = _read_prompt(prompt)
+    text = read_utf8(sys.stdin.buffer.read() if prompt == "-" else prompt, "the prompt")
     sampling = {name: value for name, value in sampling.items() if value is not None}
     # A shell cannot type a newline easily, so that backslash escapes stand for themselves.
-    sampling["stop"] = tuple(stop.replace("\\n", "\n").replace("\\t", "\t") for stop in sampling["stop"])
+    stops = [read_utf8(stop, "`--stop`") for stop in sampling["stop"]]
+    sampling["stop"] = tuple(stop.replace("\\n", "\n").replace("\\t", "\t") for stop in stops)
+    _check(max_tokens, sampling)
     pieces = (
         _from_url(url, text, max_tokens, sampling)
         if url is not None
@@ -80,16 +82,16 @@ def command(
         _stream(text, pieces)
 
 
-def _read_prompt(prompt: str) -> str:
+def _check(max_tokens: int | None, sampling: dict[str, Any]) -> None:
+    """Refuse what no model takes, naming the option; the same for a package and for a server."""
+    from models.contract.sampling_params import SamplingParams
+
     try:
-        if prompt == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        prompt.encode("utf-8")
-    except UnicodeError as error:
-        raise InvalidRequestError(
-            f"the prompt is not UTF-8: {error}.", field="PROMPT", remedy="Convert it to UTF-8 first."
-        ) from error
-    return prompt
+        SamplingParams(max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, **sampling)
+    except InvalidRequestError as error:
+        option = f"--{str(error.field).replace('_', '-')}"
+        message = error.message.replace(f"`{error.field}`", f"`{option}`")
+        raise InvalidRequestError(message, field=option, remedy=error.remedy) from error
 
 
 def _print_json(pieces: list[Piece]) -> None:
@@ -116,6 +118,7 @@ def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
         count += len(piece.ids)
         reason = piece.finish_reason or reason
     sys.stdout.write("\n")
+    sys.stdout.flush()
     seconds = time.monotonic() - first
     rate = f", {(count - 1) / seconds:.1f} tokens/s after it" if count > 1 and seconds else ""
     click.echo(f"{count} tokens ({reason}); the first after {first - started:.2f} s{rate}", err=True)
@@ -137,6 +140,8 @@ def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str,
                 logprobs = list(chunk.logprobs.token_logprobs) if chunk.logprobs else []
                 if chunk.usage is None:
                     yield Piece(chunk.text, list(chunk.token_ids), logprobs, chunk.finish_reason)
+        except tokenmill_client.UnsendableRequestError as error:
+            raise InvalidRequestError(str(error), field=error.param) from error
         except tokenmill_client.ClientError as error:
             refused = isinstance(error, tokenmill_client.RequestRefusedError)
             if refused and not isinstance(error, tokenmill_client.RateLimitedError):

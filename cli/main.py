@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import click
@@ -44,22 +45,29 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; turn every TokenmillError into one message and its exit code."""
+    """Run the command line; turn every TokenmillError into one message and its exit code.
+
+    A reader of stdout that leaves early (`| head -1`) ends the command without a word; click and
+    rich see to that.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        cli(standalone_mode=False)
+        # A command returns None, an `Exit` within it arrives here as its code.
+        return cli(standalone_mode=False) or 0
     except TokenmillError as error:
-        sys.exit(fail(error))
+        return fail(error)
     except click.exceptions.Abort:
         click.echo("Interrupted.", err=True)
-        sys.exit(130)
+        return 130
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        return error.exit_code
 
 
 if __name__ == "__main__":

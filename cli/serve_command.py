@@ -22,7 +22,8 @@ from models.contract.errors import ConfigError
 )
 @click.option(
     "--drain-seconds",
-    default=30.0,
+    # Kubernetes grants 30 s from SIGTERM to the end of the process.
+    default=25.0,
     show_default=True,
     type=click.FloatRange(min=0),
     help="How long answers in flight may go on after SIGTERM.",
@@ -39,7 +40,7 @@ def command(packages: tuple[Path, ...], host: str, port: int, drain_seconds: flo
 
     \b
     Examples:
-      tokenmill serve .tokenmill/models/stdlib-coder
+      tokenmill serve .tokenmill/models/stdlib-completion
       tokenmill serve ./packages/mine/3 --host 0.0.0.0 --port 9000
     """
     if len(packages) > 1:

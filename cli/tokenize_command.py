@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow
+from cli.console import json_option, print_json, quiet_tensorflow, read_utf8
 from models.contract.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def command(path: Path, jsonl: bool, special: bool, as_json: bool, text: str | N
             remedy="Give one, or --jsonl to read JSON strings from stdin.",
         )
     source = _opened(text) if jsonl else None
+    text = text if text is None or jsonl else read_utf8(text, "the text")
     quiet_tensorflow()
     from preprocessing.tokenizers import load_tokenizer
 
@@ -67,7 +68,7 @@ def command(path: Path, jsonl: bool, special: bool, as_json: bool, text: str | N
 
 
 def _show(tokenizer: GraphTokenizer, text: str, special: bool, as_json: bool) -> None:
-    ids = tokenizer.encode_batch([_utf8(text, "TEXT")], with_special=special)[0]
+    ids = tokenizer.encode_batch([text.encode()], with_special=special)[0]
     table = tokenizer.token_bytes
     pieces = [table[index] for index in ids]
     if as_json:

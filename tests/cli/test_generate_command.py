@@ -9,19 +9,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from models.contract.errors import OverloadedError
+from cli.generate_command import command
+from models.contract.errors import InvalidRequestError, OverloadedError
 from tests.serving.gateway.fake_engine import FakeEngine, running_gateway
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW = ("--max-tokens", "20")
 
 
-def generate(*words: str, cwd: Path = ROOT, **kwargs) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", "generate", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def generate(
+    *words: str, cwd: Path = ROOT, encoding_of_output: str = "utf-8", **kwargs
+) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "cli.main", "generate", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding_of_output}
     return subprocess.run(
-        command, capture_output=True, encoding="utf-8", cwd=cwd, env=environment, check=False, **kwargs
+        line, capture_output=True, encoding="utf-8", cwd=cwd, env=environment, check=False, **kwargs
     )
 
 
@@ -51,8 +55,8 @@ def test_json_has_ids_text_reason_and_logprobs(url):
 
 def test_text_streams_as_it_comes():
     with running_gateway(FakeEngine(interval=0.2)) as gateway:
-        command = [sys.executable, "-m", "cli.main", "generate", "--url", gateway.url, *FEW, "Hi"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        line = [sys.executable, "-m", "cli.main", "generate", "--url", gateway.url, *FEW, "Hi"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
             first = process.stdout.read(1)
             running = bool(gateway.engine.running)
             rest = process.stdout.read()
@@ -79,18 +83,74 @@ def test_a_dash_reads_the_prompt_from_stdin():
 
 
 def test_a_prompt_that_is_not_utf8_is_named(url):
-    command = [sys.executable, "-m", "cli.main", "generate", "--url", url, "-"]
-    done = subprocess.run(command, capture_output=True, input=b"a\xff", cwd=ROOT, check=False)
+    line = [sys.executable, "-m", "cli.main", "generate", "--url", url, "-"]
+    done = subprocess.run(line, capture_output=True, input=b"a\xff", cwd=ROOT, check=False)
     assert done.returncode == 2
     assert b"the prompt is not UTF-8" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
 def test_a_refusal_is_the_servers_message_and_exit_code_2(url):
-    done = generate("--url", url, *FEW, "--temperature", "7", "Hi")
+    done = generate("--url", url, "--max-tokens", "1000000", "Hi")
     assert done.returncode == 2
-    assert "`temperature` is 7.0. It must be a number from 0 to 2." in done.stderr
+    assert "1000000" in done.stderr
+    assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("where", [("--url", "http://127.0.0.1:9"), ("--package", "nowhere")])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--temperature", "nan"),
+        ("--temperature", "7"),
+        ("--top-p", "inf"),
+        ("--min-p", "-1"),
+        ("--top-k", "-1"),
+        ("--seed", str(2**63)),
+        ("--max-tokens", "0"),
+        ("--stop", ""),
+    ],
+)
+def test_a_value_out_of_range_names_its_option_wherever_it_goes(where, option, value):
+    result = CliRunner().invoke(command, [*where, option, value, "Hi"], standalone_mode=False)
+    assert isinstance(result.exception, InvalidRequestError)
+    assert str(result.exception).startswith(f"`{option}` is ")
+
+
+def test_not_a_number_is_exit_code_2_without_a_traceback():
+    done = generate("--url", "http://127.0.0.1:9", "--temperature", "nan", "Hi")
+    assert done.returncode == 2
+    assert "`--temperature` is nan. It must be a number from 0 to 2." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [[b"a\xffb"], [b"--stop", b"\xff", b"Hi"]])
+def test_an_argument_that_is_not_utf8_is_named(url, words):
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "generate", "--url", url, *words],
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"is not UTF-8: 'utf-8' codec can't decode byte 0xff" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_json_stays_json_where_the_terminal_knows_no_more_than_ascii():
+    with running_gateway(FakeEngine([(c, 97) for c in "中é😀"])) as gateway:
+        done = generate("--url", gateway.url, *FEW, "--json", "Hi", encoding_of_output="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert json.loads(done.stdout)["text"] == "中é😀"
+
+
+def test_text_is_escaped_where_the_terminal_knows_no_more_than_ascii():
+    with running_gateway(FakeEngine([(c, 97) for c in "中é"])) as gateway:
+        done = generate("--url", gateway.url, *FEW, "Hi", encoding_of_output="ascii")
+    assert done.returncode == 0
+    assert done.stdout == "\\u4e2d\\xe9\n"
 
 
 @pytest.mark.parametrize("where", ["http://127.0.0.1:9", "http://no.such.host.invalid"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -57,3 +58,45 @@ def test_an_unknown_command_exits_with_2_and_no_traceback():
     assert done.returncode == 2
     assert "No such command" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--help",), ("generate", "--help"), ("doctor",), ("doctor", "--json")])
+def test_a_reader_that_has_left_ends_the_command_without_a_word(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "cli.main", *words],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 1
+
+
+def test_output_that_the_encoding_lacks_is_escaped():
+    done = tokenmill("generate", "--package", "中", "x", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+    probe = "import click, cli.main as m; m.cli = lambda **_: print('中é'); m.main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-c", probe], cwd=ROOT, env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"\\u4e2d\\xe9\n")
+
+
+def test_the_exit_code_that_a_command_asks_for_is_the_process_s():
+    probe = (
+        "import cli.doctor_command as d, cli.main as m, sys\n"
+        "d.check_packages = lambda: [d.Check('part', 'missing', False, 'Install it.')]\n"
+        "sys.argv = ['tokenmill', 'doctor', '--json']\n"
+        "m.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["ok"] is False

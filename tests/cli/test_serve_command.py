@@ -11,17 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from cli.serve_command import command
 from models.contract.manifest import MANIFEST_PATH
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def serve(*words: str, **kwargs) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", "serve", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120, **kwargs
-    )
+    line = [sys.executable, "-m", "cli.main", "serve", *words]
+    return subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120, **kwargs)
 
 
 @pytest.fixture
@@ -53,6 +53,13 @@ def test_several_packages_are_refused_for_now():
     failed(serve("a", "b"), 2, "2 packages are named (a, b)", "one server per package")
 
 
+def test_the_drain_ends_before_kubernetes_kills_and_the_example_is_the_demos_model():
+    (drain,) = (option for option in command.params if option.name == "drain_seconds")
+    assert drain.default == 25
+    model = yaml.safe_load((ROOT / "tokenmill.yaml").read_text())["model"]["name"]
+    assert f"tokenmill serve .tokenmill/models/{model}\n" in str(command.help)
+
+
 def test_without_a_package_it_shows_its_usage():
     failed(serve(), 2, "Missing argument 'PACKAGE'")
 
@@ -68,9 +75,9 @@ def test_a_package_that_cannot_be_loaded_ends_the_server_with_exit_code_4(broken
 
 
 def test_a_signal_while_it_loads_ends_it_at_once(broken_package):
-    command = [sys.executable, "-m", "cli.main", "serve", str(broken_package), "--port", "0"]
+    line = [sys.executable, "-m", "cli.main", "serve", str(broken_package), "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=ROOT, env=environment) as process:
+    with subprocess.Popen(line, stderr=subprocess.PIPE, cwd=ROOT, env=environment) as process:
         for line in process.stderr:
             if json.loads(line)["message"] == "loading":
                 break

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cli.tokenize_command import command
-from models.contract.errors import CheckpointError, ConfigError, DataError
+from models.contract.errors import CheckpointError, ConfigError, DataError, InvalidRequestError
 from preprocessing.tokenizers import write_byte_tokenizer
 
 
@@ -64,3 +65,9 @@ def test_faults_are_told(directory: Path):
     assert isinstance(run(directory).exception, ConfigError)
     assert isinstance(run(directory, "--jsonl", str(directory / "no")).exception, DataError)
     assert isinstance(run(directory / "no", "text").exception, CheckpointError)
+
+
+def test_an_argument_that_is_not_utf8_is_told_as_such(directory: Path):
+    result = run(directory, os.fsdecode(b"a\xffb"))
+    assert isinstance(result.exception, InvalidRequestError)
+    assert str(result.exception).startswith("the text is not UTF-8: 'utf-8' codec can't decode byte 0xff")
