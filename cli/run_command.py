@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,7 @@ from cli.console import json_option, print_json, quiet_tensorflow, stderr_consol
 from models.contract.errors import NotBlessedError
 
 if TYPE_CHECKING:
+    from models.decoder_config import DecoderConfig
     from pipeline.config import RunConfig
     from pipeline.run_record import RunRecord
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="The run's configuration.",
 )
-@click.option("--dry-run", is_flag=True, help="Check the configuration and print the estimate, no more.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check what can be checked beforehand and print the estimate, no more."
+)
 @json_option
 def command(config_path: Path, dry_run: bool, as_json: bool) -> None:
     """Run the pipeline: read, tokenize, train, export, evaluate, validate, push.
@@ -57,30 +61,44 @@ def command(config_path: Path, dry_run: bool, as_json: bool) -> None:
         raise NotBlessedError(f"run {record.run_id} pushed nothing: {_why(record)}")
 
 
-def _announce(config: RunConfig, *, fetch: bool) -> dict[str, float | str] | None:
-    """Make the checkpoint if it is missing, print the estimate and return it."""
-    from models.decoder_config import DecoderConfig
+def _announce(config: RunConfig, *, fetch: bool) -> dict[str, Any]:
+    """Refuse what cannot work, make the checkpoint if it is missing, print the estimate and return it."""
+    quiet_tensorflow()
     from pipeline.checkpoint_source import ensure_checkpoint
+    from pipeline.preflight import preflight
+
+    def say(text: str) -> None:
+        stderr_console().print(text, highlight=False, soft_wrap=True, markup=False)
+
+    decoder = preflight(config)
+    if decoder is None and fetch:
+        ensure_checkpoint(config.model, config.workdir, say)
+        decoder = preflight(config)
+    if decoder is None:
+        say(f"{config.model.checkpoint} will be made from {config.model.source}.")
+        return _unknown_estimate(config)
+    return _estimate(config, decoder, say)
+
+
+def _estimate(config: RunConfig, decoder: DecoderConfig, say: Callable[[str], None]) -> dict[str, Any]:
     from pipeline.run_estimate import RunEstimate, measure_gigaflops
 
-    console = stderr_console()
-    if fetch:
-        ensure_checkpoint(
-            config.model, config.workdir, lambda text: console.print(text, highlight=False, soft_wrap=True)
-        )
-    elif not (config.model.checkpoint / "config.json").is_file():
-        console.print(f"{config.model.checkpoint} will be made from {config.model.source}.", highlight=False)
-        return None
-    decoder = DecoderConfig.load(config.model.checkpoint)
     estimate = RunEstimate.make(config, decoder, measure_gigaflops())
     for line in estimate.lines(config):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(line)
     return {
         "seconds": estimate.seconds,
         "memory_bytes": estimate.memory_bytes,
         "disk_bytes": estimate.disk_bytes,
         "parameters": estimate.parameters,
+        "to_make": None,
     }
+
+
+def _unknown_estimate(config: RunConfig) -> dict[str, Any]:
+    """In place of an estimate: the sizes are known only when the checkpoint has been made."""
+    to_make = {"checkpoint": str(config.model.checkpoint), "source": config.model.source}
+    return {**dict.fromkeys(("seconds", "memory_bytes", "disk_bytes", "parameters")), "to_make": to_make}
 
 
 def _run(config: RunConfig) -> RunRecord:
@@ -92,7 +110,6 @@ def _run(config: RunConfig) -> RunRecord:
     stderr_console().print(
         f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}", highlight=False, soft_wrap=True
     )
-    quiet_tensorflow()
     return run(config, run_id, ConsoleRunObserver)
 
 

@@ -23,16 +23,39 @@ def ensure_checkpoint(model: ModelConfig, workdir: Path, say: Callable[[str], No
     Raises:
         CheckpointError: it is missing and has no source, or the source cannot be fetched or read.
     """
-    if (model.checkpoint / "config.json").is_file():
+    if is_checkpoint(model.checkpoint):
         return False
+    _import(check_source(model), model.checkpoint, workdir / DOWNLOADS, say)
+    return True
+
+
+def is_checkpoint(directory: Path) -> bool:
+    """Whether a checkpoint directory has been made."""
+    return (directory / "config.json").is_file()
+
+
+def check_source(model: ModelConfig) -> str:
+    """The source of a missing checkpoint.
+
+    Raises:
+        CheckpointError: none is named, or it is a GGUF file that does not exist.
+    """
+    from models.wheel_file import SCHEME
+
     if model.source is None:
         raise CheckpointError(
             f"checkpoint {model.checkpoint} does not exist, and `model.source` does not say where to get it.",
             field="model.checkpoint",
             remedy="Set `model.source`, or make one with `tokenmill import gguf` or `tokenmill import hf`.",
         )
-    _import(model.source, model.checkpoint, workdir / DOWNLOADS, say)
-    return True
+    is_gguf = not model.source.startswith(SCHEME) and model.source.endswith(".gguf")
+    if is_gguf and not Path(model.source).is_file():
+        raise CheckpointError(
+            f"checkpoint {model.checkpoint} does not exist, and its `model.source` {model.source} neither.",
+            field="model.source",
+            remedy="Correct `model.source`.",
+        )
+    return model.source
 
 
 def _import(source: str, out: Path, downloads: Path, say: Callable[[str], None]) -> None:

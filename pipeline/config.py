@@ -19,6 +19,7 @@ from components.trainer.training_config import TrainingConfig
 from models.contract.errors import ConfigError
 from pipeline.completion_config import CompletionConfig
 from pipeline.model_config import ModelConfig
+from pipeline.unique_key_loader import UniqueKeyLoader
 
 
 class RunConfig(BaseModel):
@@ -78,17 +79,23 @@ class RunConfig(BaseModel):
         """Read a YAML file.
 
         Raises:
-            ConfigError: it is missing, not YAML, or does not fit; every fault is named with its key,
-                the value received and, for an unknown key, the nearest known one.
+            ConfigError: it is missing, not YAML, has a key twice, or does not fit; every fault is named
+                with its key, the value received and, for an unknown key, the nearest known one.
         """
         try:
-            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+            raw = yaml.load(path.read_text(encoding="utf-8"), UniqueKeyLoader)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ConfigError(
                 f"configuration {path} cannot be read: {reason}.",
                 field=str(path),
                 remedy="Name an existing file, e.g. `--config configs/demo.yaml`.",
+            ) from error
+        except yaml.constructor.ConstructorError as error:
+            raise ConfigError(
+                f"configuration {path}: {error.problem}.",
+                field=str(path),
+                remedy="Keep each key once per section, with plain values.",
             ) from error
         except yaml.YAMLError as error:
             raise ConfigError(f"configuration {path} is not YAML: {error}.", field=str(path)) from error

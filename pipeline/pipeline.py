@@ -104,6 +104,7 @@ def _judging_components(
         package=package,
         baseline=baseline.outputs["baseline"],
         score_cache=(config.workdir / "scores").resolve(),
+        split=config.corpus.split,
     )
     serve = serving_validator(config.validation, package=package, checkpoint=checkpoint)
     push = pusher(

@@ -17,6 +17,16 @@ CONFIG_FILE = "config.yaml"
 INTERRUPTED = "interrupted"
 """Recorded as the error of a run that was stopped from outside."""
 
+_TYPES: dict[str, tuple[type, ...]] = {
+    "pipeline": (str,),
+    "pid": (int,),
+    "process_started": (int, float),
+    "started": (int, float),
+    "seconds": (int, float),
+    "peak_memory_bytes": (int,),
+    "error": (str, type(None)),
+}
+
 
 class RunJournal:
     """Process, error, wall time and peak memory of one run, rewritten as a whole at each change.
@@ -64,12 +74,17 @@ class RunJournal:
 
     @staticmethod
     def read(directory: Path) -> dict[str, Any]:
-        """The recorded values; empty if there are none."""
+        """The recorded values; empty if there are none or the file is not what `start` wrote."""
         try:
-            values: dict[str, Any] = json.loads((directory / JOURNAL_FILE).read_text(encoding="utf-8"))
+            values = json.loads((directory / JOURNAL_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return values
+        return values if _is_journal(values) else {}
+
+    @staticmethod
+    def is_broken(directory: Path) -> bool:
+        """Whether a run's folder holds a journal that cannot be read."""
+        return (directory / JOURNAL_FILE).exists() and not RunJournal.read(directory)
 
     @staticmethod
     def is_alive(values: dict[str, Any]) -> bool:
@@ -79,6 +94,14 @@ class RunJournal:
             return abs(process.create_time() - values["process_started"]) < 1
         except (psutil.Error, KeyError):
             return False
+
+
+def _is_journal(values: Any) -> bool:
+    return (
+        isinstance(values, dict)
+        and {"pipeline", "pid", "process_started", "started"} <= values.keys()
+        and all(isinstance(values[key], kinds) for key, kinds in _TYPES.items() if key in values)
+    )
 
 
 def peak_memory_bytes() -> int:

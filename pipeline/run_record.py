@@ -17,7 +17,7 @@ class RunRecord:
         run_id: its id; ids sort by time.
         pipeline: the pipeline's name.
         state: "pushed", "unchanged" (the same content was pushed before), "not blessed", "failed",
-            "running" or "interrupted".
+            "running", "interrupted" or "unreadable" (its journal is broken and ML Metadata does not know it).
         started: Unix seconds.
         seconds: wall time so far.
         perplexity: of the candidate on the held-out windows, None before it was measured or if not finite.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ml_metadata import metadata_store
+from ml_metadata import errors, metadata_store
 from ml_metadata.proto import metadata_store_pb2
 
 from components.baseline.pushed_models import open_store
@@ -16,7 +16,8 @@ from components.blessing import MESSAGE_PROPERTY, REASONS_FILE
 from components.perplexity_evaluator.result_files import RESULTS_FILE
 from models.contract.errors import ConfigError
 from pipeline.component_run import ComponentRun
-from pipeline.run_journal import INTERRUPTED, RunJournal
+from pipeline.metadata_database import check_database, unreadable_database
+from pipeline.run_journal import INTERRUPTED, JOURNAL_FILE, RunJournal
 from pipeline.run_record import RunRecord
 
 _STATES = {
@@ -48,23 +49,40 @@ class RunRegistry:
         return cls((workdir / "metadata.sqlite").resolve(), (workdir / "runs").resolve())
 
     def list(self) -> Sequence[RunRecord]:
-        """All runs, newest first, those included that ended before their first component."""
-        records = []
-        if self._database.is_file():
-            store = open_store(self._database)
-            contexts = store.get_contexts_by_type("pipeline_run")
-            records = [self._record(context, _components(store, context.id)) for context in contexts]
+        """All runs, newest first, those included that ended before their first component.
+
+        A run whose journal is broken is listed as "unreadable" unless ML Metadata knows it.
+
+        Raises:
+            ConfigError: the database cannot be read.
+        """
+        records = self._recorded()
         known = {record.run_id for record in records}
         for folder in self._runs.glob("*/") if self._runs.is_dir() else ():
-            if folder.name not in known and RunJournal.read(folder):
+            if folder.name in known:
+                continue
+            if RunJournal.is_broken(folder):
+                records.append(_unreadable(folder))
+            elif RunJournal.read(folder):
                 records.append(self._without_components(folder.name))
         return sorted(records, key=lambda record: record.started, reverse=True)
+
+    def _recorded(self) -> list[RunRecord]:
+        check_database(self._database)
+        if not self._database.is_file():
+            return []
+        try:
+            store = open_store(self._database)
+            contexts = store.get_contexts_by_type("pipeline_run")
+            return [self._record(context, _components(store, context.id)) for context in contexts]
+        except (errors.StatusError, RuntimeError) as error:
+            raise unreadable_database(self._database, _reason(error)) from error
 
     def show(self, run_id: str | None = None) -> RunRecord:
         """One run by its id or an unambiguous beginning of it; the newest without an id.
 
         Raises:
-            ConfigError: there is no such run, or several begin so.
+            ConfigError: there is no such run, several begin so, or the database cannot be read.
         """
         records = self.list()
         if not records:
@@ -115,6 +133,27 @@ class RunRegistry:
         )
 
 
+def _reason(error: Exception) -> str:
+    if "readonly" in str(error):
+        # Opened for reading only, ML Metadata still tries to make the tables it misses.
+        return "ML Metadata's tables are missing"
+    if "Concurrent writes" in str(error):
+        return "it stays locked"
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _unreadable(folder: Path) -> RunRecord:
+    journal = folder / JOURNAL_FILE
+    return RunRecord(
+        run_id=folder.name,
+        pipeline="",
+        state="unreadable",
+        started=journal.stat().st_mtime,
+        seconds=0.0,
+        error=f"{journal} is not a run's journal: restore it, or remove the folder.",
+    )
+
+
 def _components(store: metadata_store.MetadataStore, context_id: int) -> list[ComponentRun]:
     executions = store.get_executions_by_context(context_id)
     return [_component(store, e) for e in sorted(executions, key=lambda execution: execution.id)]
@@ -156,18 +195,17 @@ def _output(components: list[ComponentRun], component: str, key: str) -> tuple[P
 def _evaluation(components: list[ComponentRun]) -> dict[str, Any]:
     folder, _ = _output(components, "PerplexityEvaluator", "evaluation")
     results = _read_json(folder / RESULTS_FILE) if folder else {}
-    if not results:
+    try:
+        interval = results["interval"]
+        return {
+            **{key: _number(results[key]) for key in ("perplexity", "baseline_perplexity", "ratio")},
+            "interval": (float(interval[0]), float(interval[1])) if interval else None,
+            "confidence": float(results["confidence"]),
+            "scored": int(results["scored"]),
+            "baseline": str(results["baseline"]),
+        }
+    except (KeyError, TypeError, ValueError, IndexError):
         return {}
-    interval = results["interval"]
-    return {
-        "perplexity": results["perplexity"],
-        "baseline_perplexity": results["baseline_perplexity"],
-        "ratio": results["ratio"],
-        "interval": tuple(interval) if interval else None,
-        "confidence": results["confidence"],
-        "scored": results["scored"],
-        "baseline": results["baseline"],
-    }
 
 
 def _verdicts(components: list[ComponentRun]) -> dict[str, Any]:
@@ -182,7 +220,8 @@ def _verdicts(components: list[ComponentRun]) -> dict[str, Any]:
         if folder is not None and "blessed" in properties:
             verdicts[name] = properties["blessed"] == 1
             stored = _read_json(folder / REASONS_FILE)
-            reasons += stored.get("reasons", [properties.get(MESSAGE_PROPERTY, "")])
+            told = stored.get("reasons")
+            reasons += map(str, told if isinstance(told, list) else [properties.get(MESSAGE_PROPERTY, "")])
     return {**verdicts, "reasons": tuple(reasons)}
 
 
@@ -215,9 +254,13 @@ def _seconds(journal: dict[str, Any], recorded: float) -> float:
     return float(journal.get("seconds", recorded))
 
 
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return values
+    return values if isinstance(values, dict) else {}

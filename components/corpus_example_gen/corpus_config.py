@@ -40,6 +40,11 @@ class CorpusConfig(BaseModel):
         "one split.",
     )
 
+    @property
+    def split(self) -> dict[str, int | float]:
+        """The settings that decide which groups are held out, by key."""
+        return {"group_depth": self.group_depth, "eval_fraction": self.eval_fraction, "seed": self.seed}
+
     @field_validator("sources")
     @classmethod
     def _names_differ(cls, sources: tuple[CorpusSource, ...]) -> tuple[CorpusSource, ...]:

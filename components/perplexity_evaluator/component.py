@@ -30,6 +30,7 @@ def perplexity_evaluator_component(
     config: Parameter[str],
     gate: Parameter[str],
     score_cache: Parameter[str],
+    split: Parameter[str],
 ) -> None:
     """Score candidate and baseline on the eval split and bless the candidate if the gate allows it.
 
@@ -42,6 +43,7 @@ def perplexity_evaluator_component(
         config: an EvaluationConfig as JSON.
         gate: a GateConfig as JSON.
         score_cache: folder of scores of earlier runs, "" for none.
+        split: settings that decide what is held out, as JSON.
     """
     from components.perplexity_evaluator.evaluator import Evaluator
     from components.perplexity_evaluator.held_out_document import read_documents
@@ -50,7 +52,7 @@ def perplexity_evaluator_component(
     settings = EvaluationConfig.model_validate_json(config)
     against = Baseline.read(Path(baseline.uri))
     store = ScoreStore(Path(score_cache) if score_cache else None)
-    evaluator = Evaluator(serving_directory(package.uri), settings, store)
+    evaluator = Evaluator(serving_directory(package.uri), settings, store, json.loads(split))
     outcome = evaluator.run(read_documents(Path(examples.uri)), against, GateConfig.model_validate_json(gate))
     _write(evaluation, outcome.results)
     outcome.verdict.write(model_blessing)
@@ -78,6 +80,7 @@ def perplexity_evaluator(
     package: Any,
     baseline: Any,
     score_cache: Path,
+    split: dict[str, Any],
 ) -> Any:
     """The PerplexityEvaluator node; output channels `evaluation` and `model_blessing`."""
     return perplexity_evaluator_component(
@@ -87,4 +90,5 @@ def perplexity_evaluator(
         config=config.model_dump_json(),
         gate=gate.model_dump_json(),
         score_cache=str(score_cache),
+        split=json.dumps(split, sort_keys=True),
     ).with_id("PerplexityEvaluator")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from components import progress
 from components.baseline.baseline import Baseline
@@ -16,6 +18,7 @@ from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.held_out_document import HeldOutDocument
 from components.perplexity_evaluator.results import results_json, totals
 from components.perplexity_evaluator.score_store import ScoreStore
+from components.perplexity_evaluator.split_warning import split_warning
 from components.perplexity_evaluator.window_scores import WindowScores
 from models.checkpoint import load_checkpoint
 from models.contract.errors import DataError
@@ -34,9 +37,17 @@ class Evaluator:
         package: the candidate's version directory.
         config: windows and amounts.
         store: scores of earlier runs.
+        split: settings that decide which documents are held out; kept in the results.
     """
 
-    def __init__(self, package: Path, config: EvaluationConfig, store: ScoreStore) -> None:
+    def __init__(
+        self,
+        package: Path,
+        config: EvaluationConfig,
+        store: ScoreStore,
+        split: dict[str, Any] | None = None,
+    ) -> None:
+        self._split = split or {}
         self._package = package
         self._config = config
         self._store = store
@@ -68,6 +79,7 @@ class Evaluator:
             gate=gate,
             baseline_label=baseline.label,
         )
+        verdict = replace(verdict, reasons=(*verdict.reasons, *split_warning(baseline, self._split)))
         results = results_json(
             windows,
             candidate,
@@ -77,7 +89,7 @@ class Evaluator:
             verdict=verdict,
             add_bos=self._manifest.tokenizer.add_bos,
         )
-        return EvaluationOutcome(results, verdict)
+        return EvaluationOutcome({**results, "split": self._split}, verdict)
 
     def _windows(
         self, documents: Sequence[HeldOutDocument], tokenize: Callable[[list[str]], list[list[int]]]

