@@ -47,3 +47,8 @@ class Blessing:
         raw = json.loads(path.read_text(encoding="utf-8"))
         blessed = artifact.get_int_custom_property("blessed") == 1 and raw["blessed"]
         return cls(blessed, tuple(raw["reasons"]))
+
+
+def is_blessed(evaluation: Any) -> bool:
+    """Whether a manifest's evaluation summary, of whatever origin, says that the package was blessed."""
+    return isinstance(evaluation, dict) and evaluation.get("blessed") is True

@@ -19,7 +19,7 @@ class Baseline:
         kind: what lies at `path`.
         path: version directory of a package, or a Hugging Face checkpoint directory.
         fingerprint: hash of its content.
-        reason: why it is the baseline, one sentence.
+        reason: why it is the baseline, and why newer versions are not.
         version: the package's version, None for a checkpoint.
         run_id: pipeline run that made it, "" for a checkpoint.
     """

@@ -7,9 +7,11 @@ import logging
 from pathlib import Path
 
 from components.baseline.baseline import Baseline
+from components.blessing import is_blessed
 from models.contract.errors import CheckpointError, PackageError
 from models.contract.manifest import Manifest
 from models.contract.package import versions
+from models.package import verify_content
 
 _CHUNK = 1 << 20
 _FINGERPRINTED = ("*.safetensors", "config.json", "tokenizer*.json", "vocab.json", "merges.txt")
@@ -23,8 +25,9 @@ def find_baseline(
     """The model a new candidate must not be worse than.
 
     Versions are tried from the newest down. One counts if its manifest says that an evaluation
-    blessed it, its ids mean what the candidate's mean (same tokenizer), and its content hash is the
-    one recorded when it was pushed, where ML Metadata has a record.
+    blessed it, its ids mean what the candidate's mean (same tokenizer), its content hash is the
+    one recorded when it was pushed, where ML Metadata has a record, and its files hash to it. Why
+    newer versions were passed over is part of the answer's reason.
 
     Args:
         push_base: `<push directory>/<model>`; may not exist yet.
@@ -35,14 +38,20 @@ def find_baseline(
     Raises:
         CheckpointError: there is no such package and no pretrained checkpoint either.
     """
+    passed_over: list[str] = []
     for version in reversed(versions(push_base)):
         path = push_base / str(version)
         problem, manifest = _examine(path, tokenizer_fingerprint, recorded)
         if manifest is not None and problem is None:
-            reason = f"Version {version} is the newest blessed package in {push_base}."
+            reason = " ".join(
+                [f"Version {version} is the newest blessed package in {push_base}.", *passed_over]
+            )
             return Baseline("package", str(path), manifest.content_hash, reason, version, manifest.run_id)
         _log.info("version %s is no baseline: %s", path, problem)
-    reason = f"No blessed package in {push_base} yet, so the pretrained model is the baseline."
+        passed_over.append(f"Version {version} is no baseline: {str(problem).rstrip('.')}.")
+    reason = " ".join(
+        [f"No blessed package in {push_base} yet, so the pretrained model is the baseline.", *passed_over]
+    )
     return Baseline("checkpoint", str(pretrained), checkpoint_fingerprint(pretrained), reason)
 
 
@@ -53,12 +62,16 @@ def _examine(
         manifest = Manifest.load(path)
     except PackageError as error:
         return str(error), None
-    if manifest.evaluation.get("blessed") is not True:
+    if not is_blessed(manifest.evaluation):
         return "no evaluation blessed it", manifest
     if manifest.tokenizer.fingerprint != tokenizer_fingerprint:
         return "it has another tokenizer, perplexities per token cannot be compared", manifest
     if recorded.get(str(path.resolve()), manifest.content_hash) != manifest.content_hash:
         return "its content hash is not the one that was pushed", manifest
+    try:
+        verify_content(path, manifest)
+    except PackageError as error:
+        return str(error), manifest
     return None, manifest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import logging
 import os
 import shutil
 import time
@@ -14,10 +15,13 @@ from typing import Any
 
 import psutil
 
-from models.contract.errors import ConfigError
+from components.blessing import is_blessed
+from models.contract.errors import ConfigError, PackageError
 from models.contract.manifest import MANIFEST_PATH, Manifest
 from models.contract.package import versions
+from models.package import verify_content
 
+_log = logging.getLogger("tokenmill")
 _TEMPORARY = ".pushing-"
 
 
@@ -40,8 +44,9 @@ class PackagePusher:
     def push(self, package: Path, *, run_id: str, evaluation: dict[str, Any]) -> tuple[Path, bool]:
         """Push a version directory; returns where it lies and whether it is new.
 
-        A package whose content is already the newest version is not pushed again: a run repeated
-        from cache changes nothing.
+        A package whose content is already the newest version, blessed and undamaged, is not pushed
+        again: a run repeated from cache changes nothing. Versions without a readable manifest are
+        passed over.
 
         Args:
             package: version directory of the blessed package.
@@ -54,7 +59,7 @@ class PackagePusher:
         """
         manifest = Manifest.load(package)
         newest = self._newest()
-        if newest is not None and Manifest.load(newest).content_hash == manifest.content_hash:
+        if newest is not None and _is_same(newest, manifest.content_hash):
             return newest, False
         completed = dataclasses.replace(manifest, run_id=run_id, evaluation=evaluation)
         try:
@@ -67,8 +72,15 @@ class PackagePusher:
             ) from error
 
     def _newest(self) -> Path | None:
-        found = versions(self._base)
-        return self._base / str(found[-1]) if found else None
+        for version in reversed(versions(self._base)):
+            path = self._base / str(version)
+            try:
+                Manifest.load(path)
+            except PackageError as error:
+                _log.warning("version %s is passed over: %s", path, error)
+            else:
+                return path
+        return None
 
     def _write(self, package: Path, manifest: Manifest) -> Path:
         self._base.mkdir(parents=True, exist_ok=True)
@@ -115,6 +127,19 @@ class PackagePusher:
                 field="push.directory",
                 remedy="Free some space or name another `push.directory`.",
             )
+
+
+def _is_same(version: Path, content_hash: str) -> bool:
+    """Whether a pushed version is blessed, has this content and still holds it."""
+    manifest = Manifest.load(version)
+    if manifest.content_hash != content_hash or not is_blessed(manifest.evaluation):
+        return False
+    try:
+        verify_content(version, manifest)
+    except PackageError as error:
+        _log.warning("version %s is pushed again: %s", version, error)
+        return False
+    return True
 
 
 def _flush(folder: Path) -> None:

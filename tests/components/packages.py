@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ from safetensors.numpy import load_file, save_file
 from models.contract.manifest import MANIFEST_PATH, Manifest, ModelDims, TokenizerInfo
 from models.export import export_package
 from models.export_options import ExportOptions
+from models.package import content_hash
 
 OPTIONS = ExportOptions(model_name="tiny", max_length=64, block_size=4, num_blocks=65)
 
 
 def bare_package(
-    folder: Path, *, content_hash: str = "a", evaluation: dict[str, Any] | None = None, fingerprint: str = "t"
+    folder: Path, *, weights: str = "a", evaluation: dict[str, Any] | None = None, fingerprint: str = "t"
 ) -> Path:
-    """A folder that has a manifest but no model."""
+    """A folder that has a manifest, with the right content hash, but no model."""
     manifest = Manifest(
         model="tiny",
         family="llama",
@@ -32,13 +34,13 @@ def bare_package(
         eos_ids=(0,),
         tokenizer=TokenizerInfo("bytes", fingerprint, False, ()),
         memory_bytes={},
-        content_hash=content_hash,
         evaluation=evaluation or {},
     )
     (folder / MANIFEST_PATH).parent.mkdir(parents=True)
-    (folder / MANIFEST_PATH).write_text(manifest.to_json())
     (folder / "variables").mkdir()
-    (folder / "variables" / "weights").write_bytes(content_hash.encode() * 100)
+    (folder / "variables" / "weights").write_bytes(weights.encode() * 100)
+    completed = dataclasses.replace(manifest, content_hash=content_hash(folder))
+    (folder / MANIFEST_PATH).write_text(completed.to_json())
     return folder
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from components.baseline.baseline import Baseline
 from components.baseline.lookup import checkpoint_fingerprint, find_baseline
 from models.contract.errors import CheckpointError
+from models.package import content_hash
 from tests.components.packages import bare_package, edit_weights
 from tests.tiny import write_tiny_checkpoint
 
@@ -30,20 +32,36 @@ def test_a_first_run_is_compared_with_the_pretrained_checkpoint(tmp_path: Path, 
 
 def test_the_newest_blessed_version_wins(tmp_path: Path, pretrained: Path):
     for version in (8, 9, 10):
-        bare_package(tmp_path / str(version), content_hash=f"h{version}", evaluation=GOOD)
+        bare_package(tmp_path / str(version), weights=f"h{version}", evaluation=GOOD)
     found = _find(tmp_path, pretrained)
-    assert (found.kind, found.version, found.fingerprint) == ("package", 10, "h10")
+    assert (found.kind, found.version, found.fingerprint) == (
+        "package",
+        10,
+        content_hash(tmp_path / "10"),
+    )
 
 
 def test_versions_that_do_not_qualify_are_passed_over(tmp_path: Path, pretrained: Path):
-    bare_package(tmp_path / "1", content_hash="good", evaluation=GOOD)
+    bare_package(tmp_path / "1", evaluation=GOOD)
     bare_package(tmp_path / "2", evaluation={"blessed": False})
     bare_package(tmp_path / "3")
     bare_package(tmp_path / "4", evaluation=GOOD, fingerprint="another tokenizer")
-    bare_package(tmp_path / "5", content_hash="swapped", evaluation=GOOD)
+    bare_package(tmp_path / "5", weights="swapped", evaluation=GOOD)
     (bare_package(tmp_path / "6", evaluation=GOOD) / "assets.extra" / "tokenmill.json").write_text("{")
+    tampered = bare_package(tmp_path / "7", evaluation=GOOD)
+    (tampered / "variables" / "weights").write_bytes(b"other weights")
     found = _find(tmp_path, pretrained, {str(tmp_path / "5"): "what was pushed"})
     assert found.version == 1
+    assert re.search(r"Version 7 is no baseline: .*files hash to", found.reason)
+    assert all(f"Version {version} is no baseline" in found.reason for version in range(2, 8))
+
+
+def test_a_corrupted_package_leaves_the_pretrained_model_as_the_baseline(tmp_path: Path, pretrained: Path):
+    package = bare_package(tmp_path / "1", evaluation=GOOD)
+    (package / "variables" / "more").write_bytes(b"x")
+    found = _find(tmp_path, pretrained)
+    assert found.kind == "checkpoint"
+    assert "Version 1 is no baseline" in found.reason
 
 
 def test_without_package_and_checkpoint_there_is_no_baseline(tmp_path: Path):

@@ -35,7 +35,7 @@ def test_a_version_is_a_complete_copy_with_a_completed_manifest(tmp_path: Path, 
 def test_versions_rise_even_if_the_clock_does_not(tmp_path: Path):
     pusher = PackagePusher(tmp_path / "push", lambda: 5.0)
     for number in range(3):
-        _push(pusher, bare_package(tmp_path / f"made{number}", content_hash=str(number)))
+        _push(pusher, bare_package(tmp_path / f"made{number}", weights=str(number)))
     assert versions(tmp_path / "push") == [5, 6, 7]
 
 
@@ -45,17 +45,46 @@ def test_the_same_content_is_not_pushed_twice(tmp_path: Path, package: Path):
     assert _push(pusher, package) == (tmp_path / "push" / "5", False)
 
 
+def test_a_version_with_an_unreadable_manifest_is_passed_over(tmp_path: Path, package: Path):
+    base = tmp_path / "push"
+    for version, text in ((8, "{"), (9, '{"schema_version": 99}'), (10, "[]")):
+        (base / str(version) / "assets.extra").mkdir(parents=True)
+        (base / str(version) / "assets.extra" / "tokenmill.json").write_text(text)
+    pusher = PackagePusher(base, lambda: 5.0)
+    assert _push(pusher, package) == (base / "11", True)
+    (base / "12" / "assets.extra").mkdir(parents=True)
+    (base / "12" / "assets.extra" / "tokenmill.json").write_text("{")
+    assert _push(pusher, package) == (base / "11", False)
+
+
+@pytest.mark.parametrize("evaluation", [{}, {"blessed": False}, {"blessed": "yes"}])
+def test_the_same_content_without_a_blessing_is_pushed(
+    tmp_path: Path, package: Path, evaluation: dict[str, object]
+):
+    bare_package(tmp_path / "push" / "3", evaluation=evaluation)
+    target, new = _push(PackagePusher(tmp_path / "push", lambda: 5.0), package)
+    assert (target.name, new) == ("5", True)
+    assert Manifest.load(target).evaluation["blessed"] is True
+
+
+def test_a_damaged_version_of_the_same_content_is_pushed_anew(tmp_path: Path, package: Path):
+    pusher = PackagePusher(tmp_path / "push", lambda: 5.0)
+    first, _ = _push(pusher, package)
+    (first / "variables" / "weights").write_bytes(b"damaged")
+    assert _push(pusher, package) == (tmp_path / "push" / "6", True)
+
+
 def test_a_version_that_appears_meanwhile_is_left_alone(tmp_path: Path, package: Path):
     base = tmp_path / "push"
 
     def clock() -> float:
-        bare_package(base / "7", content_hash="another process")
+        bare_package(base / "7", weights="another process")
         return 7.0
 
     pusher = PackagePusher(base, clock)
     target, _ = _push(pusher, package)
     assert target.name == "8"
-    assert Manifest.load(base / "7").content_hash == "another process"
+    assert (base / "7" / "variables" / "weights").read_bytes().startswith(b"another process")
 
 
 def test_a_failing_copy_leaves_nothing_behind(tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch):

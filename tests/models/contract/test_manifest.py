@@ -49,6 +49,9 @@ def test_keys_and_values_of_one_token_fill_their_bytes():
         ({"state_kinds": ["cross_kv"]}, "state_kinds"),
         ({"signatures": ["decode"]}, "signatures"),
         ({"block_size": 0}, "block_size"),
+        ({"block_size": "many"}, "not a complete manifest"),
+        ({"signatures": 5}, "not a complete manifest"),
+        ({"tokenizer": []}, "not a complete manifest"),
         ({"dims": {"vocab_size": 3}}, "hidden_size"),
     ],
 )
