@@ -11,6 +11,7 @@ import numpy as np
 from components import progress
 from components.blessing import Blessing
 from components.serving_validator.cached_stream import CachedStream, stream
+from components.serving_validator.stream_comparison import StreamComparison
 from components.serving_validator.validation_config import ValidationConfig
 from models.checkpoint import load_checkpoint
 from models.contract.errors import EngineError, PackageError
@@ -36,7 +37,10 @@ class ServingValidator:
         self._config = config
 
     def run(self) -> Blessing:
-        """Check the package's loading, hash, tokenizer and streams; its faults become reasons, not errors."""
+        """Check the package's loading, hash, tokenizer and streams; its faults become reasons, not errors.
+
+        A package none of whose tokens could be compared is not blessed.
+        """
         try:
             with LocalRunner(self._package) as runner:
                 verify_content(self._package, runner.manifest)
@@ -45,17 +49,11 @@ class ServingValidator:
                 golden = len(runner.manifest.tokenizer.golden)
         except (PackageError, EngineError) as error:
             return Blessing(False, (f"The package cannot serve: {error}",))
-        faults = self._compare(streams, nll_sums)
+        comparisons = self._compare(streams, nll_sums)
+        faults = [f"Prompt {n}: {one.fault}" for n, one in enumerate(comparisons, 1) if one.fault]
         if faults:
             return Blessing(False, tuple(faults))
-        tokens = sum(len(one.ids) for one in streams)
-        return Blessing(
-            True,
-            (
-                f"It loads as in TensorFlow Serving; {golden} tokenizer samples and {tokens} streamed tokens "
-                f"of {len(streams)} prompts equal the uncached network.",
-            ),
-        )
+        return _verdict(streams, sum(one.compared for one in comparisons), golden, self._config.margin)
 
     def _stream(self, runner: LocalRunner) -> list[CachedStream]:
         longest = runner.manifest.max_length
@@ -67,23 +65,47 @@ class ServingValidator:
         progress.report("streaming from the package", 0, max_tokens, "tokens per prompt")
         return stream(runner, prompts, max_tokens)
 
-    def _compare(self, streams: Sequence[CachedStream], nll_sums: Sequence[float]) -> list[str]:
+    def _compare(self, streams: Sequence[CachedStream], nll_sums: Sequence[float]) -> list[StreamComparison]:
         decoder = load_checkpoint(self._checkpoint)
-        faults = []
+        comparisons = []
         for number, (one, nll_sum) in enumerate(zip(streams, nll_sums, strict=True), 1):
             progress.report("comparing with the uncached network", number, len(streams), "prompts")
             ids = np.array([[*one.prompt, *one.ids]], np.int32)
             logits = np.asarray(decoder(ids))[0].astype(np.float64)
-            fault = first_difference(one, logits, self._config.margin) or _score_fault(
-                ids[0], logits, nll_sum
-            )
-            if fault:
-                faults.append(f"Prompt {number}: {fault}")
-        return faults
+            found = compare(one, logits, self._config.margin)
+            if found.fault is None:
+                found = StreamComparison(found.compared, _score_fault(ids[0], logits, nll_sum))
+            comparisons.append(found)
+        return comparisons
 
 
-def first_difference(one: CachedStream, logits: np.ndarray, margin: float) -> str | None:
-    """The first place where a stream differs from the uncached forward, in words; None if nowhere.
+def _verdict(streams: Sequence[CachedStream], compared: int, golden: int, margin: float) -> Blessing:
+    tokens = sum(len(one.ids) for one in streams)
+    if not compared:
+        return Blessing(
+            False,
+            (
+                f"None of the {tokens} streamed tokens could be compared with the uncached network: at the "
+                f"first token of each of the {len(streams)} prompts the two best logits are closer than "
+                f"`validation.margin` {margin:g}. The model prefers no token, or the margin is too wide.",
+            ),
+        )
+    rest = (
+        ""
+        if compared == tokens
+        else f" The other {tokens - compared} come after a tie and were not compared."
+    )
+    return Blessing(
+        True,
+        (
+            f"It loads as in TensorFlow Serving; {golden} tokenizer samples and {compared} of {tokens} "
+            f"streamed tokens of {len(streams)} prompts were compared and equal the uncached network.{rest}",
+        ),
+    )
+
+
+def compare(one: CachedStream, logits: np.ndarray, margin: float) -> StreamComparison:
+    """Compare a stream with the uncached forward up to the first tie or difference.
 
     Args:
         one: the cached stream.
@@ -94,17 +116,18 @@ def first_difference(one: CachedStream, logits: np.ndarray, margin: float) -> st
     for step, (got, logprob) in enumerate(zip(one.ids, one.logprobs, strict=True)):
         row = logits[len(one.prompt) - 1 + step]
         if not np.isfinite(row).all() or not math.isfinite(logprob):
-            return f"token {step + 1} has NaN or infinite logits."
+            return StreamComparison(step, f"token {step + 1} has NaN or infinite logits.")
         second, best = np.sort(row)[-2:]
         wanted = int(row.argmax())
         if best - second < margin:
-            return None
+            return StreamComparison(step)
         if got != wanted:
-            return (
+            return StreamComparison(
+                step,
                 f"token {step + 1} is id {got} in the cached stream, {wanted} in the uncached forward, whose "
-                f"two best logits are {best - second:.4f} apart."
+                f"two best logits are {best - second:.4f} apart.",
             )
-    return None
+    return StreamComparison(len(one.ids))
 
 
 def _score(runner: LocalRunner, one: CachedStream) -> float:

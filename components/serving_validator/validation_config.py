@@ -19,5 +19,7 @@ class ValidationConfig(BaseModel):
     margin: float = Field(
         default=1e-3,
         ge=0,
-        description="Two best logits closer than this may swap; comparison of that stream ends there.",
+        le=0.1,
+        description="Two best logits closer than this may swap; comparison of that stream ends there. "
+        "Rounding needs 0.001; with more than 0.1 too little would be compared.",
     )

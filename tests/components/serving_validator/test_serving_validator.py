@@ -5,12 +5,17 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
+from pydantic import ValidationError
 
 from components.blessing import Blessing
 from components.serving_validator.cached_stream import CachedStream, stream
-from components.serving_validator.serving_validator import ServingValidator, first_difference
+from components.serving_validator.serving_validator import ServingValidator, compare
+from components.serving_validator.stream_comparison import StreamComparison
 from components.serving_validator.validation_config import ValidationConfig
+from models.checkpoint import load_checkpoint, save_checkpoint
 from serving.runners.local_runner import LocalRunner
+from tests.components.packages import export_tiny
 from tests.tiny import write_tiny_checkpoint
 
 CONFIG = ValidationConfig(prompts=("def f(a):", "the", "in the on"), max_tokens=14)
@@ -23,7 +28,7 @@ def _validate(package: Path, checkpoint: Path) -> Blessing:
 def test_a_package_that_serves_what_was_trained_is_blessed(random_model: tuple[Path, Path]):
     verdict = _validate(random_model[1], random_model[0])
     assert verdict.blessed, verdict.reasons
-    assert "42 streamed tokens of 3 prompts" in verdict.reasons[0]
+    assert "42 of 42 streamed tokens of 3 prompts were compared" in verdict.reasons[0]
 
 
 def test_other_weights_than_those_trained_are_noticed(tmp_path: Path, random_model: tuple[Path, Path]):
@@ -73,17 +78,41 @@ def _logits(rows: list[list[float]]) -> np.ndarray:
 
 def test_the_first_difference_is_named():
     one = CachedStream((5,), (1, 0), (-0.1, -0.1))
-    found = first_difference(one, _logits([[0, 2, 1], [0, 2, 1], [0, 0, 0]]), 1e-3)
-    assert found is not None
-    assert "token 2 is id 0 in the cached stream, 1 in the uncached" in found
+    found = compare(one, _logits([[0, 2, 1], [0, 2, 1], [0, 0, 0]]), 1e-3)
+    assert found.compared == 1
+    assert "token 2 is id 0 in the cached stream, 1 in the uncached" in (found.fault or "")
 
 
 def test_a_tie_ends_the_comparison():
     one = CachedStream((5,), (0, 2), (-0.1, -0.1))
-    assert first_difference(one, _logits([[2, 2.0005, 1], [0, 2, 1], [0, 0, 0]]), 1e-3) is None
-    assert first_difference(one, _logits([[2, 2.0050, 1], [0, 2, 1], [0, 0, 0]]), 1e-3) is not None
+    tie = compare(one, _logits([[2, 2.0005, 1], [0, 2, 1], [0, 0, 0]]), 1e-3)
+    assert tie == StreamComparison(0)
+    assert compare(one, _logits([[2, 2.0050, 1], [0, 2, 1], [0, 0, 0]]), 1e-3).fault is not None
+
+
+def test_tokens_before_a_tie_count_and_those_after_it_do_not():
+    one = CachedStream((5,), (1, 0, 2), (-0.1, -0.1, -0.1))
+    rows = _logits([[0, 2, 1], [1, 1, 0], [0, 2, 1], [0, 0, 0]])
+    assert compare(one, rows, 1e-3) == StreamComparison(1)
 
 
 def test_nan_is_a_difference_even_if_the_ids_agree():
     one = CachedStream((5,), (1,), (math.nan,))
-    assert "NaN" in (first_difference(one, _logits([[0, 2, 1], [0, 0, 0]]), 1e-3) or "")
+    assert "NaN" in (compare(one, _logits([[0, 2, 1], [0, 0, 0]]), 1e-3).fault or "")
+
+
+def test_a_model_that_prefers_no_token_is_not_blessed(tmp_path: Path):
+    checkpoint = write_tiny_checkpoint(tmp_path / "random", tied=False)
+    decoder = load_checkpoint(checkpoint)
+    for variable in decoder.trainable_variables:
+        if "head" in variable.path:
+            variable.assign(np.zeros(variable.shape))
+    save_checkpoint(decoder, tmp_path / "flat", like=checkpoint)
+    verdict = _validate(export_tiny(tmp_path / "flat", tmp_path / "package"), tmp_path / "flat")
+    assert not verdict.blessed
+    assert "None of the 42 streamed tokens could be compared" in verdict.reasons[0]
+
+
+def test_the_margin_has_an_upper_bound():
+    with pytest.raises(ValidationError, match=r"less than or equal to 0\.1"):
+        ValidationConfig(margin=0.2)
