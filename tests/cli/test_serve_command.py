@@ -33,7 +33,7 @@ def broken_package(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def failed(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
+def assert_failed(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -42,15 +42,15 @@ def failed(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> No
 
 
 def test_a_missing_package_is_named_with_exit_code_4():
-    failed(serve("no/such/package"), 4, "package no/such/package does not exist", "tokenmill export")
+    assert_failed(serve("no/such/package"), 4, "package no/such/package does not exist", "tokenmill export")
 
 
 def test_a_folder_without_packages_is_named(tmp_path):
-    failed(serve(str(tmp_path)), 4, f"{tmp_path} holds no model package")
+    assert_failed(serve(str(tmp_path)), 4, f"{tmp_path} holds no model package")
 
 
-def test_several_packages_are_refused_for_now():
-    failed(serve("a", "b"), 2, "2 packages are named (a, b)", "one server per package")
+def test_several_packages_are_refused():
+    assert_failed(serve("a", "b"), 2, "2 packages are named (a, b)", "one server per package")
 
 
 def test_the_drain_ends_before_kubernetes_kills_and_the_example_is_the_demos_model():
@@ -61,17 +61,19 @@ def test_the_drain_ends_before_kubernetes_kills_and_the_example_is_the_demos_mod
 
 
 def test_without_a_package_it_shows_its_usage():
-    failed(serve(), 2, "Missing argument 'PACKAGE'")
+    assert_failed(serve(), 2, "Missing argument 'PACKAGE'")
 
 
 def test_a_port_in_use_is_told_before_the_package_is_loaded(broken_package):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        failed(serve(str(broken_package), "--port", port), 2, f"cannot listen on 127.0.0.1:{port}", "--port")
+        assert_failed(
+            serve(str(broken_package), "--port", port), 2, f"cannot listen on 127.0.0.1:{port}", "--port"
+        )
 
 
 def test_a_package_that_cannot_be_loaded_ends_the_server_with_exit_code_4(broken_package):
-    failed(serve(str(broken_package), "--port", "0"), 4, "schema_version", "Export the package again")
+    assert_failed(serve(str(broken_package), "--port", "0"), 4, "schema_version", "Export the package again")
 
 
 def test_a_signal_while_it_loads_ends_it_at_once(broken_package):
