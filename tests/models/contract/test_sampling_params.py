@@ -33,5 +33,7 @@ def test_a_value_out_of_range_is_named_with_the_remedy(field: str, value: object
 
 
 def test_the_borders_of_every_range_are_allowed():
-    SamplingParams(max_tokens=1, temperature=0, top_k=0, top_p=1, min_p=0, seed=-(2**63), logprobs=0)
-    SamplingParams(temperature=2, top_p=1e-9, min_p=1, seed=2**63 - 1, stop=("a",) * 4, logprobs=20)
+    low = SamplingParams(max_tokens=1, temperature=0, top_k=0, top_p=1, min_p=0, seed=-(2**63), logprobs=0)
+    high = SamplingParams(temperature=2, top_p=1e-9, min_p=1, seed=2**63 - 1, stop=("a",) * 4, logprobs=20)
+    assert (low.seed, low.logprobs) == (-(2**63), 0)
+    assert (high.seed, high.logprobs, high.top_p) == (2**63 - 1, 20, 1e-9)

@@ -98,7 +98,8 @@ def test_a_refusal_names_the_field_and_the_value(body, field, received):
 
 
 def test_fields_not_offered_are_taken_with_the_value_that_asks_for_nothing():
-    parse(best_of=1, suffix="", logit_bias={}, presence_penalty=0, frequency_penalty=0.0)
+    harmless = parse(best_of=1, suffix="", logit_bias={}, presence_penalty=0, frequency_penalty=0.0)
+    assert harmless == parse()
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
