@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import keras
 import tensorflow as tf
 
@@ -45,6 +47,8 @@ class DecoderBlock(keras.layers.Layer):
         config: the decoder's.
         initializer: of the kernels; None draws from a normal of deviation 0.02.
 
+    `adapters` holds, by kernel name, what is added to that kernel's product: [B, T, in] → [B, T, out].
+
     A caller supplies attention between `project` and `finish`: the full sequence here, paged blocks
     in serving. Kernels are [in, out]; query, key and value share one, as do gate and up.
     """
@@ -52,6 +56,7 @@ class DecoderBlock(keras.layers.Layer):
     def __init__(self, config: DecoderConfig, initializer: str | None = None, **kwargs: object) -> None:
         super().__init__(**kwargs)
         self.config = config
+        self.adapters: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}
         hidden, heads, kv_heads = config.hidden_size, config.num_heads, config.num_kv_heads
         self.attention_norm = self._norm("attention_norm")
         self.query_key_value = self._kernel(
@@ -69,6 +74,12 @@ class DecoderBlock(keras.layers.Layer):
         start = initializer or keras.initializers.RandomNormal(stddev=0.02)
         return self.add_weight(shape=(rows, columns), initializer=start, name=name)
 
+    def _product(self, name: str, x: tf.Tensor) -> tf.Tensor:
+        """Product with the kernel `name`, plus what its adapter adds, if it has one: [B, T, out]."""
+        y = linear(x, getattr(self, name))
+        adapter = self.adapters.get(name)
+        return y if adapter is None else y + adapter(x)
+
     def project(self, x: tf.Tensor, positions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Norm, projection and rotary positions.
 
@@ -80,7 +91,7 @@ class DecoderBlock(keras.layers.Layer):
             q [B, H, T, D], k [B, Hkv, T, D], v [B, Hkv, T, D].
         """
         config = self.config
-        joint = linear(rms_norm(x, self.attention_norm, config.norm_eps), self.query_key_value)
+        joint = self._product("query_key_value", rms_norm(x, self.attention_norm, config.norm_eps))
         total = config.num_heads + 2 * config.num_kv_heads
         heads = tf.reshape(joint, [tf.shape(x)[0], tf.shape(x)[1], total, config.head_dim])
         q_and_k, v = tf.split(
@@ -103,9 +114,9 @@ class DecoderBlock(keras.layers.Layer):
         config = self.config
         width = config.num_heads * config.head_dim
         flat = tf.reshape(tf.transpose(attention, [0, 2, 1, 3]), [tf.shape(x)[0], tf.shape(x)[1], width])
-        x += linear(flat, self.attention_output)
-        gate, up = tf.split(linear(rms_norm(x, self.mlp_norm, config.norm_eps), self.gate_up), 2, axis=-1)
-        return x + linear(tf.nn.silu(gate) * up, self.down)
+        x += self._product("attention_output", flat)
+        gate, up = tf.split(self._product("gate_up", rms_norm(x, self.mlp_norm, config.norm_eps)), 2, axis=-1)
+        return x + self._product("down", tf.nn.silu(gate) * up)
 
     def call(self, x: tf.Tensor, positions: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """The block over a full sequence; `mask` as in `models.attention.attend`."""
