@@ -8,7 +8,7 @@ CHECKPOINT := .tokenmill/checkpoints/smollm2-135m-instruct
 QUICK_PACKAGE := .tokenmill/models/smollm2-135m-instruct
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-full quick test test-cases test-parity lint format doctor clean
+.PHONY: help install demo demo-full quick test test-cases test-parity test-kill system lint format doctor clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
@@ -27,8 +27,8 @@ demo: install ## Fine-tune, evaluate, bless, push and stream: the whole mill in 
 demo-full: install ## The same with more training
 	@$(TOKENMILL) run --config configs/demo-full.yaml
 
-test: install lint ## Lint, types, import rules and all tests (under 20 minutes on 2 cores)
-	@$(PYTEST) -m "not cases"
+test: install system lint ## Lint, types, import rules and all tests (under 20 minutes on 2 cores)
+	@$(PYTEST) -m "not cases and not soak"
 
 test-cases: install ## Every case with a known answer
 	@$(PYTEST) -m cases
@@ -36,6 +36,12 @@ test-cases: install ## Every case with a known answer
 test-parity: ## Recompute the reference values with PyTorch and compare
 	@python3 scripts/bootstrap.py --extras dev parity
 	@$(PYTHON) scripts/make_goldens.py --check
+
+test-kill: install ## Kill a run at ten random points and finish it
+	@$(PYTEST) -m soak
+
+system: # The system programs that tests use; installed by apt when run as root, else what is left out is named
+	@python3 scripts/system_packages.py
 
 lint: install ## Style, types and the rooms' import rules
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
