@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def train(
     config: TrainingConfig,
     log_directory: Path,
     state: TrainingState | None = None,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
 ) -> TrainingHistory:
     """Train a decoder in place for `config.steps` steps, from the newest saved state on.
 
@@ -73,6 +75,7 @@ def train(
         config: how to train.
         log_directory: for TensorBoard.
         state: where an interrupted run left its state, and where to save this one's; None keeps none.
+        callbacks: called after the TrainingMonitor; a batch is one pass, of which a step may have several.
     """
     model = LanguageModel(decoder)
     model.compile(
@@ -87,7 +90,7 @@ def train(
             data.dataset(config, done),
             epochs=1,
             steps_per_epoch=(config.steps - done) * config.gradient_accumulation_steps,
-            callbacks=[TrainingMonitor(config, history, state, log_directory)],
+            callbacks=[TrainingMonitor(config, history, state, log_directory), *callbacks],
             verbose=0,
             shuffle=False,
         )
