@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "cli.run_command",
     "runs": "cli.runs_command",
     "export": "cli.export_command",
+    "export-hf": "cli.export_hf_command",
     "evaluate": "cli.evaluate_command",
     "tokenize": "cli.tokenize_command",
     "generate": "cli.generate_command",

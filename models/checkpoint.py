@@ -11,7 +11,6 @@ from models.checkpoint_files import (
     CONFIG,
     check_tensors,
     copy_tokenizer_files,
-    output_widths,
     weight_names,
     write_checkpoint,
 )
@@ -19,6 +18,7 @@ from models.decoder import Decoder
 from models.decoder_config import DecoderConfig
 from models.staged_directory import staged_directory
 from models.tensor_files import open_tensors
+from models.weight_layout import join_tensors, split_weight
 
 
 def load_checkpoint(directory: Path) -> Decoder:
@@ -38,7 +38,7 @@ def load_checkpoint(directory: Path) -> Decoder:
         # Only now, with everything but the values checked, is memory taken.
         decoder = Decoder(config, initializer="zeros")
         for path, weight in decoder.named_weights().items():
-            weight.assign(_join(path, [tensors.read(name) for name in names[path]]))
+            weight.assign(join_tensors(path, [tensors.read(name) for name in names[path]]))
     return decoder
 
 
@@ -64,20 +64,5 @@ def checkpoint_tensors(decoder: Decoder) -> dict[str, np.ndarray]:
     names = weight_names(config)
     tensors: dict[str, np.ndarray] = {}
     for path, weight in decoder.named_weights().items():
-        tensors.update(zip(names[path], _parts(path, weight.numpy(), config), strict=True))
+        tensors.update(zip(names[path], split_weight(path, weight.numpy(), config), strict=True))
     return tensors
-
-
-def _join(path: str, tensors: list[np.ndarray]) -> np.ndarray:
-    """Checkpoint tensors → the decoder's weight."""
-    if path == "embedding" or tensors[0].ndim == 1:
-        return tensors[0]
-    return np.concatenate([tensor.T for tensor in tensors], axis=1)
-
-
-def _parts(path: str, weight: np.ndarray, config: DecoderConfig) -> list[np.ndarray]:
-    """The decoder's weight → checkpoint tensors."""
-    if path == "embedding" or weight.ndim == 1:
-        return [weight]
-    cuts = np.cumsum(output_widths(path, config))[:-1]
-    return [np.ascontiguousarray(part.T) for part in np.split(weight, cuts, axis=1)]

@@ -78,6 +78,18 @@ def check_tensors(tensors: TensorFiles, config: DecoderConfig) -> None:
             )
 
 
+def write_config(directory: Path, config: DecoderConfig, like: Path) -> None:
+    """Write all of a checkpoint but its weights: config.json, and the files beside `like`'s.
+
+    Args:
+        directory: existing; the caller makes the write atomic.
+        config: the decoder's.
+        like: checkpoint directory whose tokenizer and generation files are copied.
+    """
+    copy_tokenizer_files(like, directory)
+    write_json(directory / CONFIG, config.to_hf())
+
+
 def copy_tokenizer_files(source: Path, target: Path) -> None:
     """Copy the tokenizer and generation files that `source` has."""
     for name in TOKENIZER_FILES:

@@ -10,13 +10,15 @@ from pathlib import Path
 import tensorflow as tf
 
 from models.checkpoint import load_checkpoint
+from models.checkpoint_files import write_config
 from models.contract.errors import CheckpointError, ConfigError
-from models.contract.manifest import MANIFEST_PATH, VOCAB_PATH, WARMUP_PATH, Manifest, TokenizerInfo
+from models.contract.manifest import HF_PATH, MANIFEST_PATH, VOCAB_PATH, WARMUP_PATH, Manifest, TokenizerInfo
 from models.contract.signatures import SIGNATURES
 from models.contract.vocab import write_vocab
 from models.decoder import Decoder
 from models.export_options import ExportOptions
 from models.package import content_hash
+from models.package_variables import WEIGHTS_ATTRIBUTE
 from models.paged_cache import PagedCache
 from models.scoring import LOGIT_FLOATS
 from models.signatures.generate_signatures import GenerateSignatures
@@ -64,7 +66,8 @@ def export_package(
     manifest = _manifest(decoder, tokenizer, options)
     with staged_directory(target, MANIFEST_PATH.as_posix()) as staging:
         _write_saved_model(staging, decoder, tokenizer, manifest)
-        (staging / MANIFEST_PATH).parent.mkdir(exist_ok=True)
+        (staging / HF_PATH).mkdir(parents=True)
+        write_config(staging / HF_PATH, decoder.config, checkpoint)
         write_vocab(staging / VOCAB_PATH, tokenizer.token_bytes)
         write_warmup(staging / WARMUP_PATH, manifest.model)
         finished = dataclasses.replace(manifest, content_hash=content_hash(staging))
@@ -155,7 +158,8 @@ def _write_saved_model(
     # themselves, or a Session could not find them. ExportArchive would do the same, but trace every
     # signature a second time. Arenas are created and zeroed by the loader, the checkpoint skips them.
     root = tf.Module()
-    root.weights = [weight.value for weight in decoder.weights]
+    weights = {path: weight.value for path, weight in decoder.named_weights().items()}
+    setattr(root, WEIGHTS_ATTRIBUTE, weights)
     root.cache, root.tokenizer = cache, tokenizer
     signatures = {
         name: tf.function(

@@ -15,6 +15,9 @@ SCHEMA_VERSION = 1
 MANIFEST_PATH = Path("assets.extra/tokenmill.json")
 VOCAB_PATH = Path("assets.extra/vocab.bin")
 WARMUP_PATH = Path("assets.extra/tf_serving_warmup_requests")
+HF_PATH = Path("assets.extra/hf")
+"""config.json and the tokenizer's files as Hugging Face names them: with the variables, a checkpoint."""
+
 STATE_KINDS = ("paged_kv", "cross_kv", "slot_state")
 """Kinds of state a package may hold; this version writes and loads only the first."""
 
