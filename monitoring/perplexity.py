@@ -14,8 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-_CHUNK = 2_000_000
-"""Most resampled units that are held at once."""
+from monitoring.resampling import resampled_sums, sums_by_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +111,8 @@ def paired_interval(
     if not np.isfinite(sums).all() or sums[2].sum() <= 0:
         return Interval(math.nan, math.nan, math.nan)
     if units is not None:
-        sums = _by_unit(sums, units)
-    ratios = _resampled_ratios(sums, samples, np.random.default_rng(seed))
+        sums = sums_by_unit(sums, units)
+    ratios = _resampled_ratios(sums, samples, seed)
     low, high = np.quantile(ratios, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(_ratios(sums.sum(axis=1, keepdims=True))[0]), float(low), float(high))
 
@@ -157,27 +156,9 @@ def _exp(value: float) -> float:
         return math.inf
 
 
-def _by_unit(sums: npt.NDArray[np.float64], units: Sequence[Hashable]) -> npt.NDArray[np.float64]:
-    """[3, W] → [3, units]."""
-    if len(units) != sums.shape[1]:
-        raise ValueError(f"{len(units)} units for {sums.shape[1]} windows.")
-    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
-    index = np.array([numbers[unit] for unit in units])
-    return np.stack([np.bincount(index, row, minlength=len(numbers)) for row in sums])
-
-
-def _resampled_ratios(
-    sums: npt.NDArray[np.float64], samples: int, random: np.random.Generator
-) -> npt.NDArray[np.float64]:
+def _resampled_ratios(sums: npt.NDArray[np.float64], samples: int, seed: int) -> npt.NDArray[np.float64]:
     # A resample without a single scored token has no perplexity; such units carry no information.
-    sums = sums[:, sums[2] > 0]
-    count = sums.shape[1]
-    per_chunk = max(1, _CHUNK // count)
-    ratios = []
-    for start in range(0, samples, per_chunk):
-        drawn = random.integers(0, count, (min(per_chunk, samples - start), count))
-        ratios.append(_ratios(sums[:, drawn].sum(axis=2)))
-    return np.concatenate(ratios)
+    return _ratios(resampled_sums(sums[:, sums[2] > 0], samples, seed))
 
 
 def _ratios(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
