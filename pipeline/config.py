@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from components.corpus_example_gen.corpus_config import CorpusConfig
 from components.exporter.export_config import ExportConfig
+from components.metadata.metadata_config import MetadataConfig
+from components.metadata.metadata_connection import MetadataConnection
 from components.perplexity_evaluator.evaluation_config import EvaluationConfig
 from components.perplexity_evaluator.gate_config import GateConfig
 from components.pusher.push_config import PushConfig
@@ -53,6 +55,9 @@ class RunConfig(BaseModel):
     completion: CompletionConfig = Field(
         default_factory=CompletionConfig, description="What the pushed package is asked at the end."
     )
+    metadata: MetadataConfig = Field(
+        default_factory=MetadataConfig, description="The database of the runs' history."
+    )
 
     @property
     def push_base(self) -> Path:
@@ -60,9 +65,9 @@ class RunConfig(BaseModel):
         return (self.push.directory / self.model.name).resolve()
 
     @property
-    def metadata_path(self) -> Path:
-        """The SQLite database of ML Metadata, absolute."""
-        return (self.workdir / "metadata.sqlite").resolve()
+    def metadata_connection(self) -> MetadataConnection:
+        """How to reach ML Metadata, without the password."""
+        return MetadataConnection.of(self.metadata, self.workdir)
 
     @property
     def pipeline_root(self) -> Path:

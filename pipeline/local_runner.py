@@ -12,6 +12,7 @@ from typing import TextIO
 from components import progress
 from models.contract.errors import ConfigError, TokenmillError
 from pipeline.config import RunConfig
+from pipeline.metadata_database import remember_connection
 from pipeline.output_capture import captured_output
 from pipeline.run_journal import INTERRUPTED, RunJournal
 from pipeline.run_observer import RunObserver
@@ -46,6 +47,7 @@ def run(config: RunConfig, run_id: str, observer: Callable[[TextIO], RunObserver
         journal = RunJournal(config.runs_directory / run_id)
         config.pipeline_root.mkdir(parents=True, exist_ok=True)
         journal.start(config.name, config.to_yaml())
+        remember_connection(config.workdir, config.metadata_connection)
         error: str | None = INTERRUPTED
         try:
             with captured_output(journal.log_path) as terminal:
@@ -56,7 +58,7 @@ def run(config: RunConfig, run_id: str, observer: Callable[[TextIO], RunObserver
             raise
         finally:
             journal.finish(error)
-    return RunRegistry(config.metadata_path, config.runs_directory).show(run_id)
+    return RunRegistry(config.metadata_connection, config.runs_directory).show(run_id)
 
 
 def _run_components(config: RunConfig, run_id: str, observer: RunObserver, journal: RunJournal) -> None:
@@ -68,7 +70,7 @@ def _run_components(config: RunConfig, run_id: str, observer: RunObserver, journ
 
         pipeline = create_pipeline(config, run_id)
         with progress.listen(observer.component_progress):
-            ObservedDagRunner(run_id, seen).run(pipeline)
+            ObservedDagRunner(run_id, seen, config.metadata_connection).run(pipeline)
     except Exception as fault:
         _log.exception("run %s failed", run_id)
         raise as_tokenmill_error(fault, seen.component, journal.log_path) from fault

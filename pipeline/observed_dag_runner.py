@@ -12,6 +12,8 @@ from tfx.orchestration.local.local_dag_runner import LocalDagRunner
 from tfx.orchestration.portable import launcher, runtime_parameter_utils
 from tfx.proto.orchestration import pipeline_pb2
 
+from components.metadata.connection_proto import connection_proto
+from components.metadata.metadata_connection import MetadataConnection
 from pipeline.run_observer import RunObserver
 
 
@@ -21,12 +23,14 @@ class ObservedDagRunner(LocalDagRunner):
     Args:
         run_id: name of the run in ML Metadata.
         observer: told when components start and end.
+        metadata: the store; what the compiled pipeline says of it lacks the password.
     """
 
-    def __init__(self, run_id: str, observer: RunObserver) -> None:
+    def __init__(self, run_id: str, observer: RunObserver, metadata: MetadataConnection) -> None:
         super().__init__()
         self._run_id = run_id
         self._observer = observer
+        self._metadata = metadata
 
     def run_with_ir(
         self, pipeline: pipeline_pb2.Pipeline, run_options: pipeline_pb2.RunOptions | None = None
@@ -38,8 +42,7 @@ class ObservedDagRunner(LocalDagRunner):
             pipeline, {PIPELINE_RUN_ID_PARAMETER_NAME: self._run_id}
         )
         deployment = runner_utils.extract_local_deployment_config(pipeline)
-        connection = deployment.metadata_connection_config
-        connection = getattr(connection, connection.WhichOneof("connection_config"))
+        connection = connection_proto(self._metadata)
         for number, node in enumerate(pipeline.nodes, 1):
             self._launch(node.pipeline_node, number, pipeline, deployment, connection)
 

@@ -9,6 +9,7 @@ from tfx import v1 as tfx
 from components.baseline.component import baseline_lookup
 from components.corpus_example_gen.component import corpus_example_gen
 from components.exporter.component import exporter
+from components.metadata.connection_proto import connection_proto
 from components.perplexity_evaluator.component import perplexity_evaluator
 from components.pusher.component import pusher
 from components.serving_validator.component import serving_validator
@@ -60,9 +61,8 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         pipeline_root=str(config.pipeline_root),
         components=[*data, train, export, *judges],
         enable_cache=True,
-        metadata_connection_config=tfx.orchestration.metadata.sqlite_metadata_connection_config(
-            str(config.metadata_path)
-        ),
+        # A compiled pipeline is written down and sent about; the runner adds the password.
+        metadata_connection_config=connection_proto(config.metadata_connection, with_password=False),
         beam_pipeline_args=list(BEAM_ARGS),
     )
 
@@ -94,7 +94,7 @@ def _judging_components(
         package=package,
         push_base=config.push_base,
         pretrained=config.model.checkpoint.resolve(),
-        metadata=config.metadata_path,
+        metadata=config.metadata_connection,
         run_id=run_id,
     )
     evaluate = perplexity_evaluator(

@@ -27,7 +27,7 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
 
     Raises:
         ConfigError: sizes that do not fit together or the model, a folder that cannot be written, or a
-            damaged metadata database.
+            metadata database that is damaged or cannot be reached.
         DataError: the corpus is missing or has no matching file.
         CheckpointError: there is no checkpoint and no source, or it is not readable, or its tokenizer
             has no `training.document_end`.
@@ -37,7 +37,7 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
     checks: list[Callable[[], object]] = [
         lambda: _check_sizes(config, decoder),
         lambda: _check_folders(config),
-        lambda: check_database(config.metadata_path),
+        lambda: check_database(config.metadata_connection),
         lambda: list_files(config.corpus.sources),
     ]
     if decoder is not None:

@@ -11,12 +11,13 @@ from typing import Any
 from ml_metadata import errors, metadata_store
 from ml_metadata.proto import metadata_store_pb2
 
-from components.baseline.pushed_models import open_store
 from components.blessing import MESSAGE_PROPERTY, REASONS_FILE
+from components.metadata.metadata_connection import MetadataConnection
+from components.metadata.metadata_store import open_existing
 from components.perplexity_evaluator.result_files import RESULTS_FILE
 from models.contract.errors import ConfigError
 from pipeline.component_run import ComponentRun
-from pipeline.metadata_database import check_database, unreadable_database
+from pipeline.metadata_database import check_database, connection_of, unreadable_database
 from pipeline.run_journal import INTERRUPTED, JOURNAL_FILE, RunJournal
 from pipeline.run_record import RunRecord
 
@@ -35,18 +36,18 @@ class RunRegistry:
     """Reads runs; never writes.
 
     Args:
-        database: SQLite file of ML Metadata.
+        metadata: the store of ML Metadata.
         runs_directory: folder of the runs' journals.
     """
 
-    def __init__(self, database: Path, runs_directory: Path) -> None:
-        self._database = database
+    def __init__(self, metadata: MetadataConnection, runs_directory: Path) -> None:
+        self._metadata = metadata
         self._runs = runs_directory
 
     @classmethod
     def of_workdir(cls, workdir: Path) -> RunRegistry:
         """The registry of a working directory."""
-        return cls((workdir / "metadata.sqlite").resolve(), (workdir / "runs").resolve())
+        return cls(connection_of(workdir), (workdir / "runs").resolve())
 
     def list(self) -> Sequence[RunRecord]:
         """All runs, newest first, those included that ended before their first component.
@@ -68,15 +69,15 @@ class RunRegistry:
         return sorted(records, key=lambda record: record.started, reverse=True)
 
     def _recorded(self) -> list[RunRecord]:
-        check_database(self._database)
-        if not self._database.is_file():
-            return []
+        check_database(self._metadata)
         try:
-            store = open_store(self._database)
+            store = open_existing(self._metadata)
+            if store is None:
+                return []
             contexts = store.get_contexts_by_type("pipeline_run")
             return [self._record(context, _components(store, context.id)) for context in contexts]
         except (errors.StatusError, RuntimeError) as error:
-            raise unreadable_database(self._database, _reason(error)) from error
+            raise unreadable_database(self._metadata, _reason(error)) from error
 
     def show(self, run_id: str | None = None) -> RunRecord:
         """One run by its id or an unambiguous beginning of it; the newest without an id.
@@ -87,7 +88,7 @@ class RunRegistry:
         records = self.list()
         if not records:
             raise ConfigError(
-                f"no run is recorded in {self._database}.",
+                f"no run is recorded in {self._metadata}.",
                 field="run",
                 remedy="Start one with `tokenmill run --config configs/demo.yaml`.",
             )

@@ -12,6 +12,7 @@ from tfx.types.standard_artifacts import Model
 
 from components.baseline.lookup import find_baseline
 from components.baseline.pushed_models import pushed_hashes
+from components.metadata.metadata_connection import MetadataConnection
 from components.model_paths import serving_directory
 from models.contract.manifest import Manifest
 
@@ -34,7 +35,7 @@ def baseline_component(
         baseline: Model artifact that points to the baseline instead of holding a copy.
         push_base: folder of the model's pushed versions.
         pretrained: checkpoint directory the run started from.
-        metadata: SQLite database of ML Metadata, "" for none.
+        metadata: connection of ML Metadata as JSON, without a password; "" for none.
         run_id: the run; being new each time, it keeps an answer of an earlier run from being reused.
     """
     fingerprint = Manifest.load(serving_directory(package.uri)).tokenizer.fingerprint
@@ -42,23 +43,24 @@ def baseline_component(
         Path(push_base),
         Path(pretrained),
         tokenizer_fingerprint=fingerprint,
-        recorded=pushed_hashes(Path(metadata)) if metadata else {},
+        recorded=pushed_hashes(MetadataConnection.from_json(metadata) if metadata else None),
     )
     found.write(Path(baseline.uri))
     baseline.set_string_custom_property("baseline_path", found.path)
+    baseline.set_string_custom_property("baseline_fingerprint", found.fingerprint)
     baseline.set_string_custom_property("baseline_kind", found.kind)
     baseline.set_string_custom_property("baseline_run_id", found.run_id)
     _log.info("run %s: %s", run_id, found.reason)
 
 
 def baseline_lookup(
-    *, package: Any, push_base: Path, pretrained: Path, metadata: Path | None, run_id: str
+    *, package: Any, push_base: Path, pretrained: Path, metadata: MetadataConnection | None, run_id: str
 ) -> Any:
     """The BaselineLookup node; output channel `baseline`. Never answered from cache."""
     return baseline_component(
         package=package,
         push_base=str(push_base),
         pretrained=str(pretrained),
-        metadata=str(metadata) if metadata else "",
+        metadata=metadata.to_json() if metadata else "",
         run_id=run_id,
     ).with_id("BaselineLookup")

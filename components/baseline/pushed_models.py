@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ml_metadata import metadata_store
-from ml_metadata.proto import metadata_store_pb2
+from components.metadata.metadata_connection import MetadataConnection
+from components.metadata.metadata_store import open_existing
 
 PUSHED_TYPE = "PushedModel"
 
 
-def open_store(database: Path) -> metadata_store.MetadataStore:
-    """Open a SQLite metadata database for reading."""
-    config = metadata_store_pb2.ConnectionConfig()
-    config.sqlite.filename_uri = str(database)
-    config.sqlite.connection_mode = metadata_store_pb2.SqliteMetadataSourceConfig.READONLY
-    return metadata_store.MetadataStore(config)
-
-
-def pushed_hashes(database: Path) -> dict[str, str]:
+def pushed_hashes(metadata: MetadataConnection | None) -> dict[str, str]:
     """Content hashes by pushed version directory, as recorded when each was pushed.
 
-    Empty where there is no database yet, e.g. before a first run or on a cluster without access.
+    Empty without a store, e.g. on a cluster without access, and where there is no database yet.
+
+    Raises:
+        ConfigError: the store cannot be opened.
     """
-    if not database.is_file():
+    store = open_existing(metadata) if metadata is not None else None
+    if store is None:
         return {}
     found = {}
-    for artifact in open_store(database).get_artifacts_by_type(PUSHED_TYPE):
+    for artifact in store.get_artifacts_by_type(PUSHED_TYPE):
         properties = artifact.custom_properties
         if properties["pushed"].int_value == 1:
             found[properties["pushed_destination"].string_value] = properties["content_hash"].string_value

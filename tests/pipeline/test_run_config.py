@@ -26,7 +26,7 @@ def test_a_minimal_file_takes_every_default(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     config = RunConfig.from_raw(MINIMAL)
     assert config.push_base == tmp_path / ".tokenmill" / "models" / "tiny"
-    assert config.metadata_path.parent == tmp_path / ".tokenmill"
+    assert Path(config.metadata_connection.path).parent == tmp_path / ".tokenmill"
     assert config.evaluation.effective_stride == 256
 
 
