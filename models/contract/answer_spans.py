@@ -1,0 +1,141 @@
+"""Where the answers lie in a rendered conversation. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from models.contract.errors import InvalidInputError
+from models.contract.special_guard import ANSWER_BEGIN, ANSWER_END
+
+Span = tuple[int, int]
+"""Begin and end of a part of a text, in characters."""
+
+_MARK = re.compile(f"[{ANSWER_BEGIN}{ANSWER_END}]")
+
+
+def unmarked(text: str) -> tuple[str, list[Span]]:
+    """A rendered text without the marks of `{% generation %}` blocks, and where these blocks lay."""
+    plain, spans, begin = [], [], 0
+    length = place = 0
+    for match in _MARK.finditer(text):
+        plain.append(text[place : match.start()])
+        length += match.start() - place
+        place = match.end()
+        if match[0] == ANSWER_BEGIN:
+            begin = length
+        else:
+            spans.append((begin, length))
+    return "".join([*plain, text[place:]]), spans
+
+
+def with_end_marks(spans: Sequence[Span], specials: Sequence[Span]) -> list[Span]:
+    """Each span with the special token right behind it, unless it ends with one."""
+    ends = dict(specials)
+    last = set(ends.values())
+    return [(begin, end if end in last else ends.get(end, end)) for begin, end in spans]
+
+
+def answer_spans(
+    messages: Sequence[Mapping[str, Any]],
+    text: str,
+    specials: Sequence[Span],
+    text_of: Callable[[int, bool], str],
+    find: Callable[[str], list[Span]],
+) -> list[Span]:
+    """Where each assistant's message lies in a conversation, with the special token that ends it.
+
+    Args:
+        messages: all of them.
+        text: the conversation as rendered.
+        specials: where its special tokens lie.
+        text_of: the first so many messages as rendered, with or without the beginning of an answer.
+        find: finds the special tokens of a text.
+
+    Raises:
+        InvalidInputError: an answer cannot be found for certain.
+    """
+    found: list[Span] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant":
+            turn = _Turn(messages, index, text, specials, text_of, find)
+            found.append(turn.span(found[-1][1] if found else 0))
+    return found
+
+
+class _Turn:
+    """One assistant's message; arguments as of `answer_spans`."""
+
+    def __init__(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        index: int,
+        text: str,
+        specials: Sequence[Span],
+        text_of: Callable[[int, bool], str],
+        find: Callable[[str], list[Span]],
+    ) -> None:
+        self._messages, self._index = messages, index
+        self._text, self._specials = text, specials
+        self._content = str(messages[index].get("content", "")).strip()
+        self._prompt = _rendered(text_of, index, True)
+        self._whole = _rendered(text_of, index + 1, False)
+        self._find = find
+
+    def span(self, after: int) -> Span:
+        """Begin and end; not before `after`, the end of the answer before it."""
+        is_prefix = bool(self._prompt) and self._text.startswith(self._prompt)
+        begin = len(self._prompt) if is_prefix else None
+        if self._whole and self._text.startswith(self._whole):
+            return self._within(begin, max(after, self._common(self._prompt)), len(self._whole))
+        if begin is None:
+            raise self._lost()
+        return begin, self._later_end(begin)
+
+    def _within(self, begin: int | None, after: int, stop: int) -> Span:
+        """The turn ends at `stop`; the answer ends with the last special token in it, if there is one."""
+        marks = [span for span in self._specials if (begin or after) <= span[0] and span[1] <= stop]
+        mark, end = marks[-1] if marks else (stop, stop)
+        if begin is None:
+            begin = self._text.rfind(self._content, after, mark)
+        if begin < 0:
+            raise self._lost()
+        return begin, end
+
+    def _later_end(self, begin: int) -> int:
+        """End of an answer that the whole conversation shows in another way than its beginning does."""
+        marks = self._find(self._whole)
+        mark = self._whole[slice(*marks[-1])] if marks else ""
+        place = self._text.find(self._content, begin) if self._content else -1
+        if place >= 0 and not self._text[begin:place].strip():
+            end = place + len(self._content)
+            return end + len(mark) if self._text.startswith(mark, end) else end
+        place = self._text.find(mark, begin) if mark else -1
+        if place < 0 or not self._next_comes_after(place):
+            raise self._lost()
+        return place + len(mark)
+
+    def _next_comes_after(self, place: int) -> bool:
+        """Whether the message that follows is found behind `place`: no mark of a later turn was taken."""
+        following = self._messages[self._index + 1 : self._index + 2]
+        return all(self._text.find(str(m.get("content", "")).strip(), place) >= 0 for m in following)
+
+    def _common(self, other: str) -> int:
+        pairs = enumerate(zip(self._text, other, strict=False))
+        return next((place for place, (a, b) in pairs if a != b), min(len(self._text), len(other)))
+
+    def _lost(self) -> InvalidInputError:
+        return InvalidInputError(
+            f"messages[{self._index}]: the chat template does not show where this answer begins and ends.",
+            field=f"messages[{self._index}]",
+            remedy="Put `{% generation %}` and `{% endgeneration %}` around answers in the chat template.",
+        )
+
+
+def _rendered(text_of: Callable[[int, bool], str], count: int, prompt: bool) -> str:
+    """A part of a conversation as rendered, or nothing if the template refuses it."""
+    try:
+        return text_of(count, prompt)
+    except InvalidInputError:
+        return ""
