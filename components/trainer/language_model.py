@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import keras
 import tensorflow as tf
 
 from models.decoder import Decoder
+from models.lora.low_rank_adapters import LowRankAdapters
 
 
 class LanguageModel(keras.Model):
@@ -15,6 +17,7 @@ class LanguageModel(keras.Model):
 
     Args:
         decoder: whose weights are trained.
+        adapters: attached to the decoder, whose weights are trained instead, if given.
 
     Inputs are `ids`, `positions` and `segment_ids`, int32 [B, T]; targets are labels int32 [B, T]
     and weights float32 [B, T]. The loss is the sum of weighted negative log-likelihoods over B·T, a
@@ -22,15 +25,18 @@ class LanguageModel(keras.Model):
     `token_loss` is the mean over labels, in nats.
     """
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, adapters: LowRankAdapters | None = None) -> None:
         super().__init__()
         self.decoder = decoder
+        self.adapters = adapters
         self.token_loss = keras.metrics.Mean(name="token_loss")
         self.built = True
 
-    def call(self, inputs: dict[str, tf.Tensor]) -> tf.Tensor:
+    def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Logits [B, T, V] float32."""
-        return self.decoder(inputs["ids"], inputs["positions"], inputs["segment_ids"])
+        dropping = training and self.adapters is not None and self.adapters.dropout > 0
+        with self.adapters.dropping(self.optimizer.iterations) if dropping else nullcontext():
+            return self.decoder(inputs["ids"], inputs["positions"], inputs["segment_ids"])
 
     def compute_loss(
         self,

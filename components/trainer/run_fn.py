@@ -20,7 +20,12 @@ from components.trainer.training_monitor import TrainingMonitor
 from components.trainer.training_state import TrainingState
 from models.checkpoint import load_checkpoint, save_checkpoint
 from models.decoder import Decoder
+from models.lora.low_rank_adapters import LowRankAdapters
+from models.peft_format import save_adapter
 from preprocessing.tokenizers import load_tokenizer
+
+ADAPTER = "adapter"
+"""Folder of the adapter in PEFT's format, in the model artifact, beside the merged checkpoint."""
 
 
 def run_fn(fn_args: Any) -> None:
@@ -42,14 +47,38 @@ def run_fn(fn_args: Any) -> None:
         Path(options["state_directory"]), config, options["checkpoint_fingerprint"], data.fingerprint()
     )
     decoder = load_checkpoint(checkpoint)
-    history = train(decoder, data, config, Path(fn_args.model_run_dir), state)
-    save_checkpoint(decoder, Path(fn_args.serving_model_dir), like=checkpoint)
-    _write_summary(Path(fn_args.model_run_dir), history, data, config)
+    adapters = attach_adapters(decoder, config)
+    trained = {
+        "method": config.method,
+        "trained_parameters": adapters.num_parameters if adapters else decoder.config.num_parameters,
+        "trainable_share": adapters.trainable_share if adapters else 1.0,
+    }
+    history = train(decoder, data, config, Path(fn_args.model_run_dir), state, adapters=adapters)
+    target = Path(fn_args.serving_model_dir)
+    if adapters:
+        save_adapter(adapters, target.parent / ADAPTER, base=options["checkpoint"])
+        adapters.merge()
+    save_checkpoint(decoder, target, like=checkpoint)
+    _write_summary(Path(fn_args.model_run_dir), history, data, config, trained)
     state.delete()
     # The next component runs in this process and needs the memory.
     del decoder
     keras.backend.clear_session()
     gc.collect()
+
+
+def attach_adapters(decoder: Decoder, config: TrainingConfig) -> LowRankAdapters | None:
+    """The adapters that the configuration asks for, attached; None where all weights are trained.
+
+    Raises:
+        ConfigError: a target names no layer of this model.
+    """
+    if config.method == "full":
+        return None
+    lora = config.lora
+    return LowRankAdapters(
+        decoder, lora.rank, lora.alpha, lora.targets, dropout=lora.dropout, seed=config.seed
+    )
 
 
 def training_data(patterns: list[str], checkpoint: Path, config: TrainingConfig) -> TrainingData:
@@ -66,21 +95,22 @@ def train(
     log_directory: Path,
     state: TrainingState | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
+    *,
+    adapters: LowRankAdapters | None = None,
 ) -> TrainingHistory:
     """Train a decoder in place for `config.steps` steps, from the newest saved state on.
 
     Args:
-        decoder: weights to start from; changed.
+        decoder: weights to start from; changed, unless there are adapters.
         data: documents.
         config: how to train.
         log_directory: for TensorBoard.
         state: where an interrupted run left its state, and where to save this one's; None keeps none.
         callbacks: called after the TrainingMonitor; a batch is one pass, of which a step may have several.
+        adapters: attached to the decoder and trained instead of it, if given.
     """
-    model = LanguageModel(decoder)
-    model.compile(
-        optimizer=make_optimizer(config, decoder.trainable_variables), jit_compile=config.jit_compile
-    )
+    model = LanguageModel(decoder, adapters)
+    model.compile(optimizer=make_optimizer(config, model.trainable_variables), jit_compile=config.jit_compile)
     history = state.restore(model) if state else TrainingHistory(config.tokens_per_step)
     done = len(history.steps)
     start = f"resumed after step {done}" if done else f"{config.steps} steps, the first takes longer"
@@ -98,10 +128,15 @@ def train(
 
 
 def _write_summary(
-    folder: Path, history: TrainingHistory, data: TrainingData, config: TrainingConfig
+    folder: Path,
+    history: TrainingHistory,
+    data: TrainingData,
+    config: TrainingConfig,
+    trained: dict[str, Any],
 ) -> None:
     summary = {
         **history.summary(),
+        **trained,
         "corpus_documents": len(data.documents),
         "corpus_tokens": data.tokens,
         "passes_over_corpus": round(config.steps * config.tokens_per_step / data.tokens, 3),

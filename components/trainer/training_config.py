@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from components.trainer.lora_config import LoraConfig
+
+_PEAKS = {"full": 1e-4, "lora": 1e-3}
+"""Learning rate by method. Adapters start from nothing and want a higher one."""
+
+
+def _default_peak(settings: dict[str, Any]) -> float:
+    return _PEAKS[settings.get("method", "full")]
+
 
 class TrainingConfig(BaseModel):
-    """Fine-tuning of all weights in float32 with AdamW, linear warm-up and a cosine to the end."""
+    """Fine-tuning in float32 with AdamW, linear warm-up and a cosine to the end."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    method: Literal["full", "lora"] = Field(
+        "full",
+        description="Train all weights, or low-rank adapters that are merged into them at the end.",
+    )
+    lora: LoraConfig = Field(default_factory=LoraConfig, description="The adapters of `method: lora`.")
     tokens: int = Field(
         70_000,
         ge=1,
@@ -27,7 +42,12 @@ class TrainingConfig(BaseModel):
     gradient_accumulation_steps: int = Field(
         1, ge=1, description="Passes whose gradients are averaged into one step of the optimiser."
     )
-    learning_rate: float = Field(1e-4, gt=0, le=1, description="Peak learning rate.")
+    learning_rate: float = Field(
+        default_factory=_default_peak,
+        gt=0,
+        le=1,
+        description="Peak learning rate; by default 1e-4, and 1e-3 with `method: lora`.",
+    )
     warmup_fraction: float = Field(
         0.1, ge=0, lt=1, description="Share of the steps in which the learning rate rises to its peak."
     )
@@ -41,7 +61,7 @@ class TrainingConfig(BaseModel):
     beta_2: float = Field(0.95, ge=0, lt=1, description="Decay of AdamW's second moment.")
     epsilon: float = Field(1e-8, gt=0, description="Added to AdamW's denominator.")
     clip_norm: float = Field(1.0, gt=0, description="Gradients are scaled down to this global norm.")
-    seed: int = Field(0, description="Decides the order of the documents; the same seed, the same run.")
+    seed: int = Field(0, ge=0, description="Decides the order of the documents; the same seed, the same run.")
     document_end: str | None = Field(
         None,
         description="Special token put after each document. By default `<|endoftext|>` if the tokenizer has "

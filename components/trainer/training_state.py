@@ -1,4 +1,4 @@
-"""TrainingState: weights, optimiser and position of an interrupted run, on disk."""
+"""TrainingState: trained weights, optimiser and position of an interrupted run, on disk."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ class TrainingState:
                 shutil.rmtree(history.parent, ignore_errors=True)
 
     def _manager(self, model: LanguageModel) -> tf.train.CheckpointManager:
-        # By position: Keras' names of variables differ from one model object to the next.
-        variables = [*model.decoder.weights, *model.optimizer.variables]
+        # By position: Keras' names of variables differ from one model object to the next. What is
+        # frozen is not saved: the checkpoint that it comes from is part of the folder's name.
+        variables = [*model.trainable_variables, *model.optimizer.variables]
         checkpoint = tf.train.Checkpoint(variables=[variable.value for variable in variables])
         return tf.train.CheckpointManager(checkpoint, str(self.directory), max_to_keep=_KEPT)
