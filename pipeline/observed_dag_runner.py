@@ -6,14 +6,13 @@ import time
 from typing import Any
 
 from tfx.dsl.compiler.constants import PIPELINE_RUN_ID_PARAMETER_NAME
-from tfx.orchestration import metadata
 from tfx.orchestration.local import runner_utils
 from tfx.orchestration.local.local_dag_runner import LocalDagRunner
 from tfx.orchestration.portable import launcher, runtime_parameter_utils
 from tfx.proto.orchestration import pipeline_pb2
 
-from components.metadata.connection_proto import connection_proto
 from components.metadata.metadata_connection import MetadataConnection
+from components.metadata.metadata_handle import MetadataHandle
 from pipeline.run_observer import RunObserver
 
 
@@ -42,7 +41,7 @@ class ObservedDagRunner(LocalDagRunner):
             pipeline, {PIPELINE_RUN_ID_PARAMETER_NAME: self._run_id}
         )
         deployment = runner_utils.extract_local_deployment_config(pipeline)
-        connection = connection_proto(self._metadata)
+        connection = MetadataHandle(self._metadata)
         for number, node in enumerate(pipeline.nodes, 1):
             self._launch(node.pipeline_node, number, pipeline, deployment, connection)
 
@@ -56,7 +55,7 @@ class ObservedDagRunner(LocalDagRunner):
         try:
             info = launcher.Launcher(
                 pipeline_node=node,
-                mlmd_connection=metadata.Metadata(connection),
+                mlmd_connection=connection,
                 pipeline_info=pipeline.pipeline_info,
                 pipeline_runtime_spec=pipeline.runtime_spec,
                 executor_spec=runner_utils.extract_executor_spec(deployment, component),
@@ -68,6 +67,6 @@ class ObservedDagRunner(LocalDagRunner):
 
 
 def _state(connection: Any, info: Any) -> str:
-    with metadata.Metadata(connection) as handle:
+    with connection as handle:
         (execution,) = handle.store.get_executions_by_id([info.execution_id])
     return "cached" if execution.last_known_state == execution.CACHED else "complete"

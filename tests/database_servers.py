@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -60,7 +61,8 @@ def database_server(kind: str) -> Iterator[DatabaseServer]:
         yield DatabaseServer(kind, port, process.pid, folder, run_sql)
     finally:
         if process is not None:
-            process.terminate()
+            # PostgreSQL's fast shutdown; on SIGTERM it would wait for clients to leave.
+            process.send_signal(signal.SIGINT if kind == "postgresql" else signal.SIGTERM)
             process.wait(60)
         shutil.rmtree(folder, ignore_errors=True)
 

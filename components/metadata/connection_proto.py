@@ -37,32 +37,23 @@ def connection_proto(
 
 
 def _mysql(connection: MetadataConnection, password: str) -> metadata_store_pb2.MySQLDatabaseConfig:
-    config = metadata_store_pb2.MySQLDatabaseConfig(
+    return metadata_store_pb2.MySQLDatabaseConfig(
         host=connection.host,
         port=connection.port,
         database=connection.database,
         user=connection.user,
         password=password,
     )
-    if connection.tls_ca:
-        config.ssl_options.ca = connection.tls_ca
-        config.ssl_options.verify_server_cert = True
-    return config
 
 
 def _postgresql(connection: MetadataConnection, password: str) -> metadata_store_pb2.PostgreSQLDatabaseConfig:
-    config = metadata_store_pb2.PostgreSQLDatabaseConfig(
+    return metadata_store_pb2.PostgreSQLDatabaseConfig(
         host=_quoted(connection.host),
         port=str(connection.port),
         dbname=connection.database,
         user=_quoted(connection.user),
+        password=_quoted(password) if password else None,
     )
-    if password:
-        config.password = _quoted(password)
-    if connection.tls_ca:
-        config.ssloption.sslmode = "verify-full"
-        config.ssloption.sslrootcert = _quoted(connection.tls_ca)
-    return config
 
 
 def _quoted(value: str) -> str:

@@ -14,7 +14,9 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class MetadataConfig(BaseModel):
     """The store of the runs' history: a SQLite file in the working directory, or a database server.
 
-    Runs of several machines may share a server; the password comes from the environment only.
+    Runs of several machines may share a server; the password comes from the environment only. The
+    connection is not encrypted: ML Metadata's PostgreSQL client is built without TLS, and its MySQL client
+    fails a TLS handshake. Over a network that is not trusted, go through a tunnel.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,12 +41,6 @@ class MetadataConfig(BaseModel):
     create_database: bool = Field(
         default=True,
         description="Whether a run may make the database; off for a user who may only use an existing one.",
-    )
-    tls_ca: str | None = Field(
-        default=None,
-        min_length=1,
-        description="File of the certificate authority; with it the connection is encrypted and the "
-        "server's certificate checked.",
     )
 
     @field_validator("password_env")

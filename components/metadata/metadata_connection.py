@@ -29,7 +29,6 @@ class MetadataConnection:
         user: who logs in.
         password_env: environment variable with the password, "" for none.
         create_database: whether a run may make the database.
-        tls_ca: file of a certificate authority, "" for no encryption of our asking.
     """
 
     kind: Literal["sqlite", "mysql", "postgresql"]
@@ -40,7 +39,6 @@ class MetadataConnection:
     user: str = ""
     password_env: str = ""
     create_database: bool = True
-    tls_ca: str = ""
 
     @classmethod
     def of(cls, config: MetadataConfig, workdir: Path) -> Self:
@@ -55,7 +53,6 @@ class MetadataConnection:
             user=config.user or "",
             password_env=config.password_env or "",
             create_database=config.create_database,
-            tls_ca=str(Path(config.tls_ca).resolve()) if config.tls_ca else "",
         )
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,11 +14,13 @@ from pathlib import Path
 from ml_metadata import metadata_store
 
 from components.metadata.connection_proto import connection_proto
+from components.metadata.escaping_store import EscapingStore
 from components.metadata.metadata_connection import MetadataConnection
 from models.contract.errors import ConfigError
 
 _LOG_PREFIX = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.]+:\d+\] ")
 _MISSING = re.compile(r"(?i)unknown database|database \S+ does not exist")
+_PROBE_SECONDS = 3.0
 _REMEDIES = (
     (_MISSING, "The first run makes it, if `metadata.create_database` is on."),
     (re.compile(r"(?i)authentication|access denied"), "Correct `metadata.user` and the password."),
@@ -41,9 +44,10 @@ def open_metadata(connection: MetadataConnection, *, readonly: bool = True) -> m
     config = connection_proto(connection, readonly=readonly)
     if connection.kind == "sqlite":
         return metadata_store.MetadataStore(config)
+    store = EscapingStore if connection.kind == "postgresql" else metadata_store.MetadataStore
     with _native_stderr() as chatter:
         try:
-            return metadata_store.MetadataStore(config)
+            return store(config)
         except RuntimeError as error:
             raise _refused(connection, error, chatter()) from error
 
@@ -72,7 +76,7 @@ def is_missing(error: ConfigError) -> bool:
 
 
 def _refused(connection: MetadataConnection, error: RuntimeError, chatter: str) -> ConfigError:
-    reason = _reason(str(error), chatter)
+    reason = _unreachable(connection) or _reason(str(error), chatter)
     remedy = next(
         (text for pattern, text in _REMEDIES if pattern.search(reason)),
         "Check `metadata.host` and `metadata.port`, and that the server runs.",
@@ -80,6 +84,15 @@ def _refused(connection: MetadataConnection, error: RuntimeError, chatter: str) 
     return ConfigError(
         f"{connection} cannot be opened: {reason.rstrip('.')}.", field="metadata", remedy=remedy
     )
+
+
+def _unreachable(connection: MetadataConnection) -> str | None:
+    """Why the server's port does not answer; ML Metadata's MySQL client does not say."""
+    try:
+        socket.create_connection((connection.host, connection.port), _PROBE_SECONDS).close()
+    except OSError as error:
+        return f"no answer: {error.strerror or error}"
+    return None
 
 
 def _reason(error: str, chatter: str) -> str:
@@ -98,8 +111,11 @@ def _reason(error: str, chatter: str) -> str:
         return told[0]
     text = " ".join(error.split())
     if "mysql_real_connect failed" in text and text.endswith("error:"):
-        return "no answer, a wrong password, or an account without the plugin mysql_native_password"
-    return text or "no reason given"
+        return (
+            "access denied, or the account does not use the plugin mysql_native_password, the only one "
+            "that ML Metadata knows"
+        )
+    return text.rpartition(" error: ")[2] or "no reason given"
 
 
 @contextmanager
