@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 from components.baseline.baseline import Baseline
@@ -17,6 +18,21 @@ _CHUNK = 1 << 20
 _FINGERPRINTED = ("*.safetensors", "config.json", "tokenizer*.json", "vocab.json", "merges.txt")
 
 _log = logging.getLogger("tokenmill")
+
+
+@dataclass(frozen=True, slots=True)
+class BlessedVersion:
+    """What a search through a push directory brought.
+
+    Args:
+        path: version directory, or the push directory's own if there is none.
+        manifest: of that version; None if there is none.
+        passed_over: newer versions, newest first, and why they do not count.
+    """
+
+    path: Path
+    manifest: Manifest | None
+    passed_over: tuple[tuple[int, str], ...]
 
 
 def find_baseline(
@@ -38,21 +54,58 @@ def find_baseline(
     Raises:
         CheckpointError: there is no such package and no pretrained checkpoint either.
     """
-    passed_over: list[str] = []
-    for version in reversed(versions(push_base)):
-        path = push_base / str(version)
-        problem, manifest = _examine(path, tokenizer_fingerprint, recorded)
-        if manifest is not None and problem is None:
-            reason = " ".join(
-                [f"Version {version} is the newest blessed package in {push_base}.", *passed_over]
-            )
-            return Baseline("package", str(path), manifest.content_hash, reason, version, manifest.run_id)
-        _log.info("version %s is no baseline: %s", path, problem)
-        passed_over.append(f"Version {version} is no baseline: {str(problem).rstrip('.')}.")
+    found = newest_blessed(push_base, tokenizer_fingerprint=tokenizer_fingerprint, recorded=recorded)
+    passed_over = [
+        f"Version {version} is no baseline: {problem.rstrip('.')}." for version, problem in found.passed_over
+    ]
+    if found.manifest is not None:
+        reason = " ".join(
+            [f"Version {found.path.name} is the newest blessed package in {push_base}.", *passed_over]
+        )
+        return Baseline(
+            "package",
+            str(found.path),
+            found.manifest.content_hash,
+            reason,
+            int(found.path.name),
+            found.manifest.run_id,
+        )
     reason = " ".join(
         [f"No blessed package in {push_base} yet, so the pretrained model is the baseline.", *passed_over]
     )
     return Baseline("checkpoint", str(pretrained), checkpoint_fingerprint(pretrained), reason)
+
+
+def newest_blessed(
+    push_base: Path,
+    *,
+    tokenizer_fingerprint: str,
+    recorded: dict[str, str],
+    content_hash: str | None = None,
+) -> BlessedVersion:
+    """The newest version that may be a baseline, by the rules of `find_baseline`.
+
+    Args:
+        push_base: `<push directory>/<model>`; may not exist yet.
+        tokenizer_fingerprint: that a version must have.
+        recorded: content hashes by version directory (`pushed_hashes`).
+        content_hash: only a version with this content counts, if given.
+    """
+    passed_over: list[tuple[int, str]] = []
+    for version in reversed(versions(push_base)):
+        path = push_base / str(version)
+        problem, manifest = _examine(path, tokenizer_fingerprint, recorded)
+        if (
+            manifest is not None
+            and problem is None
+            and manifest.content_hash != (content_hash or manifest.content_hash)
+        ):
+            problem = "its content is another"
+        if manifest is not None and problem is None:
+            return BlessedVersion(path, manifest, tuple(passed_over))
+        _log.info("version %s is passed over: %s", path, problem)
+        passed_over.append((version, str(problem)))
+    return BlessedVersion(push_base, None, tuple(passed_over))
 
 
 def _examine(

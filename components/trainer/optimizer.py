@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from components.trainer.measured_adamw import MeasuredAdamW
 from components.trainer.training_config import TrainingConfig
 
 
@@ -48,10 +49,10 @@ def learning_rate_schedule(config: TrainingConfig) -> UpdateSchedule:
     return UpdateSchedule(cosine, config.gradient_accumulation_steps)
 
 
-def make_optimizer(config: TrainingConfig, weights: list[keras.Variable]) -> keras.optimizers.Optimizer:
+def make_optimizer(config: TrainingConfig, weights: list[keras.Variable]) -> MeasuredAdamW:
     """AdamW for these weights, built; norms and biases (vectors) are not decayed."""
     passes = config.gradient_accumulation_steps
-    optimizer = keras.optimizers.AdamW(
+    optimizer = MeasuredAdamW(
         learning_rate=learning_rate_schedule(config),
         weight_decay=config.weight_decay,
         beta_1=config.beta_1,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from components.trainer.early_stopping_config import EarlyStoppingConfig
 from components.trainer.lora_config import LoraConfig
+from components.trainer.tensorboard_config import TensorBoardConfig
+from components.trainer.training_validation_config import TrainingValidationConfig
 
 _PEAKS = {"full": 1e-4, "lora": 1e-3}
 """Learning rate by method. Adapters start from nothing and want a higher one."""
@@ -22,6 +25,11 @@ class TrainingConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    start_from: Literal["pretrained", "latest_blessed"] = Field(
+        "pretrained",
+        description="Weights to start from: `model.checkpoint`, or the newest blessed model of the push "
+        "directory, if there is one with the same tokenizer.",
+    )
     method: Literal["full", "lora"] = Field(
         "full",
         description="Train all weights, or low-rank adapters that are merged into them at the end.",
@@ -74,6 +82,24 @@ class TrainingConfig(BaseModel):
         "three times the weights' space on disk; two are kept.",
     )
     jit_compile: bool = Field(False, description="Compile the training step with XLA.")
+    validation: TrainingValidationConfig = Field(
+        default_factory=TrainingValidationConfig,
+        description="The loss on held-out text while training.",
+    )
+    early_stopping: EarlyStoppingConfig | None = Field(
+        None, description="When to end before the last step; by default all steps are made."
+    )
+    tensorboard: TensorBoardConfig = Field(
+        default_factory=TensorBoardConfig, description="What TensorBoard shows besides the curves."
+    )
+
+    @model_validator(mode="after")
+    def _stopping_needs_validation(self) -> Self:
+        if self.early_stopping and not self.validation.every_steps:
+            raise ValueError(
+                "`early_stopping` needs a validation loss, but `validation.every_steps` is 0: raise it"
+            )
+        return self
 
     @property
     def tokens_per_step(self) -> int:

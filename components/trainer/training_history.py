@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from components.trainer.validation_record import ValidationRecord
 from models.contract.errors import DataError
 
 SUMMARY = "training_summary.json"
@@ -26,12 +27,14 @@ class StepRecord:
         loss: mean negative log-likelihood per label, in nats.
         learning_rate: that the step was taken with.
         seconds: it took.
+        gradient_norm: global norm of its gradient before clipping.
     """
 
     step: int
     loss: float
     learning_rate: float
     seconds: float
+    gradient_norm: float = 0.0
 
 
 @dataclass(slots=True)
@@ -42,11 +45,13 @@ class TrainingHistory:
         tokens_per_step: tokens that one step sees.
         steps: the records.
         resumed_at: steps after which an interrupted run was taken up again.
+        validations: losses on held-out text, by step.
     """
 
     tokens_per_step: int
     steps: list[StepRecord] = field(default_factory=list)
     resumed_at: list[int] = field(default_factory=list)
+    validations: list[ValidationRecord] = field(default_factory=list)
 
     @classmethod
     def read(cls, path: Path, done: int) -> Self:
@@ -59,7 +64,13 @@ class TrainingHistory:
             raw = json.loads(path.read_text(encoding="utf-8"))
             steps = [StepRecord(**record) for record in raw["steps"]]
             resumed = [step for step in raw["resumed_at"] if step < done]
-            return cls(raw["tokens_per_step"], [s for s in steps if s.step <= done], [*resumed, done])
+            validations = [ValidationRecord(**record) for record in raw["validations"]]
+            return cls(
+                raw["tokens_per_step"],
+                [step for step in steps if step.step <= done],
+                [*resumed, done],
+                [record for record in validations if record.step <= done],
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"saved training state {path} cannot be read: {error}.",
@@ -98,7 +109,18 @@ class TrainingHistory:
             "first_loss": self.steps[0].loss,
             "final_loss": self.final_loss,
             "resumed_at": self.resumed_at,
-            "loss_curve": [
-                {"step": p.step, "tokens": p.step * self.tokens_per_step, "loss": p.loss} for p in points
+            "loss_curve": [self._point(record) for record in points],
+            "validation_curve": [
+                {"step": v.step, "tokens": v.step * self.tokens_per_step, "loss": v.loss}
+                for v in self.validations
             ],
+        }
+
+    def _point(self, record: StepRecord) -> dict[str, Any]:
+        return {
+            "step": record.step,
+            "tokens": record.step * self.tokens_per_step,
+            "loss": record.loss,
+            "learning_rate": record.learning_rate,
+            "gradient_norm": record.gradient_norm,
         }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from components.progress import report
+from components.trainer.step_hook import StepHook
 from components.trainer.training_config import TrainingConfig
 from components.trainer.training_history import StepRecord, TrainingHistory
 from components.trainer.training_state import TrainingState
@@ -21,13 +21,13 @@ _RECENT = 5
 
 
 class TrainingMonitor(keras.callbacks.Callback):
-    """Keeps the history of a run, tells its progress, writes TensorBoard scalars, saves states.
+    """Keeps the history of a run, tells its progress, calls the hooks, saves states.
 
     Args:
         config: of the training.
         history: of the steps done before; this run's are added.
         state: where to save every `save_every_steps`, or None not to.
-        log_directory: for TensorBoard.
+        hooks: called in their order after each step; their work is part of the state saved then.
 
     Raises:
         NotBlessedError: from `fit`, when a step's loss is not a finite number.
@@ -38,15 +38,20 @@ class TrainingMonitor(keras.callbacks.Callback):
         config: TrainingConfig,
         history: TrainingHistory,
         state: TrainingState | None,
-        log_directory: Path,
+        hooks: Sequence[StepHook] = (),
     ) -> None:
         super().__init__()
         self._config = config
         self._history = history
         self._state = state
-        self._writer = tf.summary.create_file_writer(str(log_directory))
+        self._hooks = hooks
         self._started = 0.0
         self._rate = 0.0
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Let the hooks begin."""
+        for hook in self._hooks:
+            hook.begin(self.model)
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """At the first pass of a step: metrics and clock start anew."""
@@ -63,21 +68,24 @@ class TrainingMonitor(keras.callbacks.Callback):
         step = len(self._history.steps) + 1
         if not math.isfinite(loss):
             raise _not_finite(loss, step, self._config)
-        self._history.steps.append(StepRecord(step, loss, self._rate, time.monotonic() - self._started))
+        seconds = time.monotonic() - self._started
+        norm = self.model.optimizer.gradient_norm
+        self._history.steps.append(StepRecord(step, loss, self._rate, seconds, norm))
         self._tell()
+        for hook in self._hooks:
+            hook.step_done(self.model)
         if self._state and step % self._config.save_every_steps == 0 and step < self._config.steps:
             self._state.save(self.model, self._history)
+            for hook in self._hooks:
+                hook.state_saved()
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Close TensorBoard's file."""
-        self._writer.close()
+        """Let the hooks end."""
+        for hook in self._hooks:
+            hook.end()
 
     def _tell(self) -> None:
         record, speed = self._history.steps[-1], self._history.tokens_per_second(_RECENT)
-        with self._writer.as_default(step=record.step):
-            tf.summary.scalar("loss", record.loss)
-            tf.summary.scalar("learning_rate", record.learning_rate)
-            tf.summary.scalar("tokens_per_second", speed)
         per_step = self._config.tokens_per_step
         left = (self._config.steps - record.step) * per_step / speed if speed else 0
         note = f"loss {record.loss:.3f}, {speed:.0f} tokens/s"

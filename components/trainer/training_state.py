@@ -16,7 +16,7 @@ from components.trainer.training_history import TrainingHistory
 
 _KEPT = 2
 _HISTORY = "history.json"
-_HARMLESS = {"save_every_steps", "jit_compile"}
+_HARMLESS = {"save_every_steps", "jit_compile", "tensorboard"}
 """Settings that do not change what is computed: a run may be resumed with others."""
 
 
@@ -62,9 +62,9 @@ class TrainingState:
 
         A state becomes the newest only once all of its files are there.
         """
-        if not self.directory.exists():
+        if not (self.directory / _HISTORY).exists():
             self._forget_old()
-            self.directory.mkdir(parents=True)
+            self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / "config.json").write_text(json.dumps(self._config.model_dump(), indent=2) + "\n")
         history.write(self.directory / _HISTORY)
         self._manager(model).save(checkpoint_number=len(history.steps))
@@ -75,9 +75,13 @@ class TrainingState:
 
     def _forget_old(self) -> None:
         limit = time.time() - _FORGOTTEN_AFTER_SECONDS
-        for history in self.directory.parent.glob(f"*/{_HISTORY}"):
-            if history.stat().st_mtime < limit:
-                shutil.rmtree(history.parent, ignore_errors=True)
+        others = self.directory.parent.iterdir() if self.directory.parent.is_dir() else ()
+        for folder in others:
+            # Some best weights may be there before the first state is.
+            history = folder / _HISTORY
+            last = (history if history.exists() else folder).stat().st_mtime
+            if folder != self.directory and last < limit:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _manager(self, model: LanguageModel) -> tf.train.CheckpointManager:
         # By position: Keras' names of variables differ from one model object to the next. What is

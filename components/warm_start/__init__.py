@@ -1,0 +1,1 @@
+"""Warm start: the model that training starts from, when that is not the pretrained one."""
