@@ -113,6 +113,7 @@ def _judging_components(
         model_blessing=evaluate.outputs["model_blessing"],
         infra_blessing=serve.outputs["infra_blessing"],
         push_base=config.push_base,
+        keep=config.push.keep,
         run_id=run_id,
     )
     return baseline, evaluate, serve, push

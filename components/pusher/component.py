@@ -38,6 +38,7 @@ def pusher_component(
     infra_blessing: InputArtifact[InfraBlessing],
     pushed_model: OutputArtifact[PushedModel],
     push_base: Parameter[str],
+    keep: Parameter[int],
     run_id: Parameter[str],
 ) -> None:
     """Push the package if both validators blessed it; otherwise record that nothing was pushed.
@@ -47,9 +48,10 @@ def pusher_component(
         evaluation: its evaluation; a summary goes into the pushed manifest.
         model_blessing: the evaluator's verdict.
         infra_blessing: the serving validator's verdict.
-        pushed_model: gets `pushed` (0 or 1) and, if pushed, `pushed_destination`, `pushed_version`
-            and `content_hash`.
+        pushed_model: gets `pushed` (0 or 1) and, if pushed, `pushed_destination`, `pushed_version`,
+            `content_hash`, and as `label` the label that the version has after the push.
         push_base: folder of the model's pushed versions.
+        keep: newest blessed versions that stay there, 0 for all.
         run_id: the run, recorded in the manifest.
     """
     verdicts = [Blessing.read(artifact) for artifact in (model_blessing, infra_blessing)]
@@ -60,19 +62,37 @@ def pusher_component(
         return
     results = json.loads((Path(evaluation.uri) / RESULTS_FILE).read_text(encoding="utf-8"))
     summary = {"blessed": True, **{key: results[key] for key in _SUMMARY}}
-    target, new = PackagePusher(Path(push_base)).push(
-        serving_directory(package.uri), run_id=run_id, evaluation=summary
+    pushed = PackagePusher(Path(push_base), keep=keep or None).push(
+        serving_directory(package.uri),
+        run_id=run_id,
+        evaluation=summary,
+        reason=" ".join(verdicts[0].reasons),
     )
     pushed_model.set_int_custom_property("pushed", 1)
-    pushed_model.set_int_custom_property("new", int(new))
-    pushed_model.set_string_custom_property("pushed_destination", str(target))
-    pushed_model.set_string_custom_property("pushed_version", target.name)
-    pushed_model.set_string_custom_property("content_hash", Manifest.load(target).content_hash)
-    _log.info("run %s: %s %s", run_id, "pushed" if new else "already pushed as", target)
+    pushed_model.set_int_custom_property("new", int(pushed.new))
+    pushed_model.set_string_custom_property("pushed_destination", str(pushed.path))
+    pushed_model.set_string_custom_property("pushed_version", pushed.path.name)
+    pushed_model.set_string_custom_property("label", pushed.label)
+    pushed_model.set_string_custom_property("content_hash", Manifest.load(pushed.path).content_hash)
+    _log.info(
+        "run %s: %s %s%s%s",
+        run_id,
+        "pushed" if pushed.new else "already pushed as",
+        pushed.path,
+        f", {pushed.label}" if pushed.label else ", no label yet",
+        f", removed {list(pushed.removed)}" if pushed.removed else "",
+    )
 
 
 def pusher(
-    *, package: Any, evaluation: Any, model_blessing: Any, infra_blessing: Any, push_base: Path, run_id: str
+    *,
+    package: Any,
+    evaluation: Any,
+    model_blessing: Any,
+    infra_blessing: Any,
+    push_base: Path,
+    run_id: str,
+    keep: int | None = None,
 ) -> Any:
     """The Pusher node; output channel `pushed_model`."""
     return pusher_component(
@@ -81,5 +101,6 @@ def pusher(
         model_blessing=model_blessing,
         infra_blessing=infra_blessing,
         push_base=str(push_base),
+        keep=keep or 0,
         run_id=run_id,
     ).with_id("Pusher")

@@ -9,16 +9,20 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from components.blessing import is_blessed
+from components.pusher.push_result import PushResult
+from components.pusher.release_directory import ReleaseDirectory, flush
+from components.pusher.retention import remove_surplus
 from models.contract.errors import ConfigError, PackageError
 from models.contract.manifest import MANIFEST_PATH, Manifest
-from models.contract.package import versions
+from models.contract.release_record import STABLE
 from models.package import verify_content
 
 _log = logging.getLogger("tokenmill")
@@ -30,76 +34,96 @@ class PackagePusher:
 
     A version is copied to a hidden sibling, flushed to disk and renamed, so a server that polls the
     directory, or a reader after a power cut, never sees half of one. Versions are Unix seconds, as
-    TF Serving's tools expect, and always above the newest one there.
+    TF Serving's tools expect, and always above every earlier one. A blessed version pushed while none
+    is stable becomes it; all others are only there until they get a label.
 
     Args:
         base: `<push directory>/<model>`; made on the first push.
         clock: seconds since the epoch.
+        keep: newest blessed versions to keep, None for all (see `retention.removable`).
+        who: recorded with what is done; by default the user of this process.
     """
 
-    def __init__(self, base: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        base: Path,
+        clock: Callable[[], float] = time.time,
+        *,
+        keep: int | None = None,
+        who: str | None = None,
+    ) -> None:
         self._base = base
         self._clock = clock
+        self._keep = keep
+        self._releases = ReleaseDirectory(base, clock=clock, who=who)
 
-    def push(self, package: Path, *, run_id: str, evaluation: dict[str, Any]) -> tuple[Path, bool]:
-        """Push a version directory; returns where it lies and whether it is new.
+    def push(self, package: Path, *, run_id: str, evaluation: dict[str, Any], reason: str = "") -> PushResult:
+        """Push a version directory.
 
         A package whose content is already the newest version, blessed and undamaged, is not pushed
         again: a run repeated from cache changes nothing. Versions without a readable manifest are
         passed over.
 
         Args:
-            package: version directory of the blessed package.
+            package: version directory.
             run_id: pipeline run, written into the manifest.
-            evaluation: summary of the evaluation, written into the manifest.
+            evaluation: summary of the evaluation, written into the manifest; says whether it is blessed.
+            reason: recorded with the push.
 
         Raises:
-            PackageError: `package` is not a package.
-            ConfigError: the push directory cannot be written or its disk is too full.
+            PackageError: `package` is not a package, or the labels cannot be read.
+            ConfigError: the push directory cannot be written, is held by another process, or its disk is
+                too full.
         """
-        manifest = Manifest.load(package)
+        manifest = dataclasses.replace(Manifest.load(package), run_id=run_id, evaluation=evaluation)
+        with self._write_errors():
+            self._base.mkdir(parents=True, exist_ok=True)
+            with self._releases.locked():
+                same = self._unchanged(manifest)
+            return same or self._write(package, manifest, reason)
+
+    def _unchanged(self, manifest: Manifest) -> PushResult | None:
         newest = self._newest()
-        if newest is not None and _is_same(newest, manifest.content_hash):
-            return newest, False
-        completed = dataclasses.replace(manifest, run_id=run_id, evaluation=evaluation)
-        try:
-            return self._write(package, completed), True
-        except OSError as error:
-            raise ConfigError(
-                f"push directory {self._base} cannot be written: {error.strerror}.",
-                field="push.directory",
-                remedy="Name a writable folder as `push.directory`.",
-            ) from error
+        if newest is None or not _is_same(newest, manifest):
+            return None
+        return self._result(newest, new=False)
 
     def _newest(self) -> Path | None:
-        for version in reversed(versions(self._base)):
-            path = self._base / str(version)
-            try:
-                Manifest.load(path)
-            except PackageError as error:
-                _log.warning("version %s is passed over: %s", path, error)
-            else:
-                return path
-        return None
+        newest = max(self._releases.readable(), default=None)
+        return None if newest is None else self._base / str(newest)
 
-    def _write(self, package: Path, manifest: Manifest) -> Path:
-        self._base.mkdir(parents=True, exist_ok=True)
+    def _write(self, package: Path, manifest: Manifest, reason: str) -> PushResult:
         self._sweep()
         self._check_space(package)
         temporary = self._base / f"{_TEMPORARY}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         try:
             shutil.copytree(package, temporary)
             (temporary / MANIFEST_PATH).write_text(manifest.to_json(), encoding="utf-8")
-            _flush(temporary)
-            target = self._rename(temporary)
+            _flush_all(temporary)
+            # Copying takes a while, so that others may change labels meanwhile, or push the same.
+            with self._releases.locked():
+                return self._unchanged(manifest) or self._publish(temporary, manifest, reason)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-        _flush_one(self._base)
-        return target
+
+    def _publish(self, temporary: Path, manifest: Manifest, reason: str) -> PushResult:
+        target = self._rename(temporary)
+        flush(self._base)
+        first = self._releases.labels.stable is None and is_blessed(manifest.evaluation)
+        label = STABLE if first else ""
+        self._releases.commit("push", label=label, to_version=int(target.name), reason=reason)
+        return self._result(target, new=True)
+
+    def _result(self, target: Path, *, new: bool) -> PushResult:
+        removed = remove_surplus(self._releases, self._keep)
+        targets = self._releases.labels.targets
+        labels = [label for label, version in targets.items() if version == int(target.name)]
+        return PushResult(target, new, "".join(labels), removed)
 
     def _rename(self, temporary: Path) -> Path:
-        taken = [int(entry.name) for entry in self._base.iterdir() if entry.name.isdecimal()]
-        version = max([int(self._clock()), *(number + 1 for number in taken)])
+        there = [int(entry.name) for entry in self._base.iterdir() if entry.name.isdecimal()]
+        recorded = [record.to_version for record in self._releases.log.records if record.to_version]
+        version = max([int(self._clock()), *(number + 1 for number in (*there, *recorded))])
         while True:
             target = self._base / str(version)
             try:
@@ -109,6 +133,17 @@ class PackagePusher:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
                 version += 1
+
+    @contextmanager
+    def _write_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConfigError(
+                f"push directory {self._base} cannot be written: {error.strerror}.",
+                field="push.directory",
+                remedy="Name a writable folder as `push.directory`.",
+            ) from error
 
     def _sweep(self) -> None:
         """Remove what pushes that were killed have left behind."""
@@ -129,28 +164,22 @@ class PackagePusher:
             )
 
 
-def _is_same(version: Path, content_hash: str) -> bool:
-    """Whether a pushed version is blessed, has this content and still holds it."""
-    manifest = Manifest.load(version)
-    if manifest.content_hash != content_hash or not is_blessed(manifest.evaluation):
+def _is_same(version: Path, pushed: Manifest) -> bool:
+    """Whether a version has the content to be pushed, still holds it, and is blessed if that is."""
+    there = Manifest.load(version)
+    if there.content_hash != pushed.content_hash:
+        return False
+    if is_blessed(pushed.evaluation) and not is_blessed(there.evaluation):
         return False
     try:
-        verify_content(version, manifest)
+        verify_content(version, there)
     except PackageError as error:
         _log.warning("version %s is pushed again: %s", version, error)
         return False
     return True
 
 
-def _flush(folder: Path) -> None:
+def _flush_all(folder: Path) -> None:
     for path in sorted(folder.rglob("*"), reverse=True):
-        _flush_one(path)
-    _flush_one(folder)
-
-
-def _flush_one(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        flush(path)
+    flush(folder)

@@ -15,3 +15,9 @@ class PushConfig(BaseModel):
     directory: Path = Field(
         default=Path(".tokenmill/models"), description="Folder that servers read packages from."
     )
+    keep: int | None = Field(
+        default=None,
+        ge=1,
+        description="Newest blessed versions that stay after a push; older ones without a label go. "
+        "By default all stay.",
+    )

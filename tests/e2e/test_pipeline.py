@@ -17,8 +17,11 @@ from safetensors.numpy import load_file, save_file
 
 from cli.main import cli
 from components.progress import Progress
+from components.pusher.release_directory import LOCK_FILE
 from models.contract.errors import DataError, NotBlessedError
+from models.contract.labels import LABELS_FILE
 from models.contract.manifest import Manifest
+from models.contract.release_log import RELEASES_FILE
 from models.package import verify_content
 from pipeline.config import RunConfig
 from pipeline.local_runner import run
@@ -50,8 +53,9 @@ class Mill:
         return path
 
     def versions(self) -> list[str]:
-        """Entries of the model's push directory, hidden ones too."""
-        return sorted(os.listdir(self.folder / ".tokenmill" / "models" / "tiny"))
+        """Entries of the model's push directory, hidden ones too, but for those that always are there."""
+        entries = set(os.listdir(self.folder / ".tokenmill" / "models" / "tiny"))
+        return sorted(entries - {LOCK_FILE, LABELS_FILE, RELEASES_FILE})
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,31 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from components.pusher.package_pusher import PackagePusher
+from components.pusher.release_directory import LOCK_FILE, ReleaseDirectory
+from components.pusher.retention import removable
 from models.contract.errors import ConfigError, PackageError
+from models.contract.labels import LABELS_FILE, Labels
 from models.contract.manifest import Manifest
 from models.contract.package import versions
+from models.contract.release_log import RELEASES_FILE, ReleaseLog
 from tests.components.packages import bare_package
+
+BLESSED = {"blessed": True, "perplexity": 2.5}
 
 
 def _push(pusher: PackagePusher, package: Path) -> tuple[Path, bool]:
-    return pusher.push(package, run_id="r1", evaluation={"blessed": True, "perplexity": 2.5})
+    result = pusher.push(package, run_id="r1", evaluation=BLESSED)
+    return result.path, result.new
+
+
+def _hidden(base: Path) -> set[str]:
+    return {name for name in os.listdir(base) if name.startswith(".")}
 
 
 @pytest.fixture
@@ -28,7 +40,7 @@ def test_a_version_is_a_complete_copy_with_a_completed_manifest(tmp_path: Path, 
     assert (target.name, new) == ("1000", True)
     assert (manifest.run_id, manifest.evaluation["perplexity"]) == ("r1", 2.5)
     assert (target / "variables" / "weights").read_bytes() == (package / "variables/weights").read_bytes()
-    assert os.listdir(tmp_path / "push" / "tiny") == ["1000"]
+    assert sorted(os.listdir(tmp_path / "push" / "tiny")) == [LOCK_FILE, "1000", LABELS_FILE, RELEASES_FILE]
     assert Manifest.load(package).run_id == ""
 
 
@@ -78,7 +90,8 @@ def test_a_version_that_appears_meanwhile_is_left_alone(tmp_path: Path, package:
     base = tmp_path / "push"
 
     def clock() -> float:
-        bare_package(base / "7", weights="another process")
+        if not (base / "7").exists():
+            bare_package(base / "7", weights="another process")
         return 7.0
 
     pusher = PackagePusher(base, clock)
@@ -96,7 +109,7 @@ def test_a_failing_copy_leaves_nothing_behind(tmp_path: Path, package: Path, mon
     monkeypatch.setattr(shutil, "copytree", broken)
     with pytest.raises(ConfigError, match=r"No space left.*push\.directory"):
         _push(PackagePusher(tmp_path / "push"), package)
-    assert os.listdir(tmp_path / "push") == []
+    assert os.listdir(tmp_path / "push") == [LOCK_FILE]
 
 
 def test_what_a_killed_push_left_is_swept_but_not_a_running_one(tmp_path: Path, package: Path):
@@ -126,3 +139,93 @@ def test_a_base_that_is_a_file_is_named(tmp_path: Path, package: Path):
 def test_only_packages_are_pushed(tmp_path: Path):
     with pytest.raises(PackageError, match="not a Tokenmill model package"):
         _push(PackagePusher(tmp_path / "push"), tmp_path)
+
+
+def _pushed(base: Path, count: int, **settings: object) -> list[int]:
+    pusher = PackagePusher(base, lambda: 5.0, **settings)
+    for number in range(count):
+        made = bare_package(base.parent / f"made-{number}", weights=str(number))
+        pusher.push(made, run_id=f"r{number}", evaluation=BLESSED, reason=f"reason {number}")
+    return versions(base)
+
+
+def test_the_first_blessed_version_is_stable_and_later_ones_are_only_pushed(tmp_path: Path):
+    base = tmp_path / "push"
+    unblessed = bare_package(tmp_path / "unblessed", weights="u")
+    assert PackagePusher(base, lambda: 4.0).push(unblessed, run_id="", evaluation={}).label == ""
+    assert Labels.load(base).stable is None
+    assert _pushed(base, 3, who="ann") == [4, 5, 6, 7]
+    assert Labels.load(base).targets == {"stable": 5}
+    records = ReleaseLog.load(base).records
+    assert [(r.action, r.label, r.to_version, r.blessed) for r in records] == [
+        ("push", "", 4, False),
+        ("push", "stable", 5, True),
+        ("push", "", 6, True),
+        ("push", "", 7, True),
+    ]
+    assert (records[1].who, records[1].reason, records[1].run_id) == ("ann", "reason 0", "r0")
+    assert records[1].content_hash == Manifest.load(base / "5").content_hash
+
+
+def test_an_unblessed_copy_of_a_blessed_version_changes_nothing(tmp_path: Path, package: Path):
+    pusher = PackagePusher(tmp_path / "push", lambda: 5.0)
+    _push(pusher, package)
+    result = pusher.push(package, run_id="", evaluation={})
+    assert (result.path.name, result.new, result.label) == ("5", False, "stable")
+    assert len(ReleaseLog.load(tmp_path / "push").records) == 1
+
+
+def test_retention_keeps_the_newest_the_labelled_and_the_rollback_target(tmp_path: Path):
+    base = tmp_path / "push"
+    assert _pushed(base, 5) == [5, 6, 7, 8, 9]
+    directory = ReleaseDirectory(base)
+    with directory.locked():
+        directory.commit("promote", label="stable", from_version=5, to_version=6)
+        directory.commit("promote", label="stable", from_version=6, to_version=7)
+        directory.commit("canary", label="canary", to_version=8, weight=0.5)
+    made = bare_package(tmp_path / "made-a", weights="a")
+    result = PackagePusher(base, lambda: 5.0, keep=1).push(made, run_id="", evaluation=BLESSED)
+    assert (result.removed, versions(base)) == ((5, 9), [6, 7, 8, 10])
+    assert Labels.load(base).previous == (6,)
+    assert [r.from_version for r in ReleaseLog.load(base).records if r.action == "remove"] == [5, 9]
+    assert _hidden(base) == {LOCK_FILE}
+
+
+def test_retention_keeps_what_a_later_run_would_compare_with(tmp_path: Path):
+    base = tmp_path / "push"
+    bare_package(base / "2", weights="x", evaluation=BLESSED, fingerprint="other tokenizer")
+    bare_package(base / "3", weights="y", evaluation={})
+    _pushed(base, 3)
+    (base / "7" / "variables" / "weights").write_bytes(b"damaged")
+    _push(PackagePusher(base, lambda: 5.0, keep=1), bare_package(tmp_path / "a", weights="0"))
+    assert versions(base) == [2, 3, 8]
+
+
+def test_retention_counts_no_damaged_version_as_a_baseline(tmp_path: Path):
+    base = tmp_path / "push"
+    _pushed(base, 3)
+    directory = ReleaseDirectory(base)
+    with directory.locked():
+        directory.commit("promote", label="stable", from_version=5, to_version=6)
+        directory.commit("promote", label="stable", from_version=6, to_version=7)
+    (base / "6" / "variables" / "weights").write_bytes(b"damaged")
+    (base / "7" / "variables" / "weights").write_bytes(b"damaged")
+    with directory.locked():
+        assert removable(directory, 1) == [6]
+
+
+def test_a_version_number_is_never_used_again(tmp_path: Path):
+    base = tmp_path / "push"
+    _pushed(base, 2)
+    shutil.rmtree(base / "6")
+    assert _push(PackagePusher(base, lambda: 1.0), bare_package(tmp_path / "b", weights="b"))[0].name == "7"
+    assert [r.reason for r in ReleaseLog.load(base).records if r.action == "remove"] == ["found missing"]
+
+
+def test_two_pushes_at_once_of_the_same_content_make_one_version(tmp_path: Path, package: Path):
+    base = tmp_path / "push"
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: _push(PackagePusher(base), package), range(4)))
+    assert len({path for path, _ in results}) == 1
+    assert [new for _, new in results].count(True) == 1
+    assert _hidden(base) == {LOCK_FILE}
