@@ -6,6 +6,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from components.perplexity_evaluator.sample_config import SampleConfig
+
 
 class EvaluationConfig(BaseModel):
     """Windows, amount of held-out text and the interval's resampling."""
@@ -27,6 +29,7 @@ class EvaluationConfig(BaseModel):
     bootstrap_samples: int = Field(default=2000, ge=100, description="Resamples of the paired interval.")
     confidence: float = Field(default=0.95, gt=0.5, lt=1.0, description="Level of the paired interval.")
     seed: int = Field(default=0, description="Seed of the resampling.")
+    samples: SampleConfig = Field(default_factory=SampleConfig, description="Completions shown side by side.")
 
     @model_validator(mode="after")
     def _stride_within_context(self) -> Self:

@@ -10,21 +10,25 @@ from typing import Any
 
 from components import progress
 from components.baseline.baseline import Baseline
+from components.perplexity_evaluator.checkpoint_model import CheckpointModel
 from components.perplexity_evaluator.eval_window import EvalWindow, choose_windows
+from components.perplexity_evaluator.evaluated_model import EvaluatedModel
 from components.perplexity_evaluator.evaluation_config import EvaluationConfig
 from components.perplexity_evaluator.evaluation_outcome import EvaluationOutcome
-from components.perplexity_evaluator.gate import judge
+from components.perplexity_evaluator.gate import judge, verdict
 from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.held_out_document import HeldOutDocument
-from components.perplexity_evaluator.results import results_json, totals
+from components.perplexity_evaluator.measurement import Measurement
+from components.perplexity_evaluator.package_model import PackageModel
+from components.perplexity_evaluator.results import results_json
+from components.perplexity_evaluator.sample_prompt import SamplePrompt, choose_prompts
+from components.perplexity_evaluator.samples import Samples
 from components.perplexity_evaluator.score_store import ScoreStore
+from components.perplexity_evaluator.slice_comparison import compare, compare_slices
 from components.perplexity_evaluator.split_warning import split_warning
-from components.perplexity_evaluator.window_scores import WindowScores
-from models.checkpoint import load_checkpoint
 from models.contract.errors import DataError
 from models.contract.manifest import VOCAB_PATH, Manifest
 from models.contract.vocab import read_vocab
-from models.scoring import CheckpointScorer, Scorer
 from serving.runners.local_runner import LocalRunner
 
 _TEXTS_PER_CALL = 16
@@ -56,7 +60,7 @@ class Evaluator:
     def run(
         self, documents: Sequence[HeldOutDocument], baseline: Baseline, gate: GateConfig
     ) -> EvaluationOutcome:
-        """Score both models on the same windows and judge the candidate.
+        """Score both models on the same windows, let both complete prompts, and judge the candidate.
 
         The candidate's own in-graph tokenizer makes the ids, so they are those it serves with.
 
@@ -65,31 +69,67 @@ class Evaluator:
         """
         with LocalRunner(self._package) as runner:
             windows = self._windows(documents, runner.tokenize)
-            candidate = self._scores(
-                self._manifest.content_hash, windows, lambda: nullcontext(runner), "scoring the candidate"
+            prompts = choose_prompts(windows, self._config.samples, self._max_length(baseline))
+            candidate = self._measure(
+                self._manifest.content_hash,
+                "candidate",
+                windows,
+                prompts,
+                lambda: nullcontext(PackageModel(runner)),
             )
-        reference = self._scores(
-            baseline.fingerprint, windows, lambda: _open(baseline), f"scoring the {baseline.label}"
+        reference = self._measure(
+            baseline.fingerprint, baseline.label, windows, prompts, lambda: _open(baseline)
         )
-        ours, theirs = totals(windows, candidate, reference)
-        verdict = judge(
-            ours.perplexity,
-            theirs.perplexity,
+        return self._outcome(windows, prompts, candidate, reference, baseline, gate)
+
+    def _outcome(
+        self,
+        windows: Sequence[EvalWindow],
+        prompts: Sequence[SamplePrompt],
+        candidate: Measurement,
+        reference: Measurement,
+        baseline: Baseline,
+        gate: GateConfig,
+    ) -> EvaluationOutcome:
+        overall = compare(windows, candidate.scores, reference.scores, self._config)
+        slices = compare_slices(windows, candidate.scores, reference.scores, self._config)
+        samples = self._samples(prompts, candidate, reference)
+        checks = judge(
+            overall.perplexity.value,
+            overall.baseline_perplexity.value,
             vocab_size=self._manifest.dims.vocab_size,
             gate=gate,
             baseline_label=baseline.label,
+            slices=slices,
+            texts=samples.figures if samples else None,
         )
-        verdict = replace(verdict, reasons=(*verdict.reasons, *split_warning(baseline, self._split)))
+        blessing = verdict(checks)
+        blessing = replace(blessing, reasons=(*blessing.reasons, *split_warning(baseline, self._split)))
         results = results_json(
             windows,
-            candidate,
-            reference,
+            overall,
+            slices,
             config=self._config,
             against=baseline,
-            verdict=verdict,
+            checks=checks,
+            verdict=blessing,
+            samples=samples,
             add_bos=self._manifest.tokenizer.add_bos,
         )
-        return EvaluationOutcome({**results, "split": self._split}, verdict)
+        return EvaluationOutcome({**results, "split": self._split}, blessing)
+
+    def _samples(
+        self, prompts: Sequence[SamplePrompt], candidate: Measurement, reference: Measurement
+    ) -> Samples | None:
+        if not prompts:
+            return None
+        vocab = read_vocab(self._package / VOCAB_PATH)
+        return Samples(prompts, candidate.completions, reference.completions, vocab)
+
+    def _max_length(self, baseline: Baseline) -> int:
+        if baseline.kind != "package":
+            return self._manifest.max_length
+        return min(self._manifest.max_length, Manifest.load(Path(baseline.path)).max_length)
 
     def _windows(
         self, documents: Sequence[HeldOutDocument], tokenize: Callable[[list[str]], list[list[int]]]
@@ -115,32 +155,23 @@ class Evaluator:
             )
         return windows
 
-    def _scores(
+    def _measure(
         self,
         model: str,
+        label: str,
         windows: Sequence[EvalWindow],
-        open_scorer: Callable[[], AbstractContextManager[Scorer]],
-        task: str,
-    ) -> WindowScores:
-        stored = self._store.get(model, windows)
-        if stored is not None:
-            progress.report(task, len(windows), len(windows), "windows", "known from an earlier run")
-            return stored
-        with open_scorer() as scorer:
-            scores = WindowScores.measure(
-                scorer,
-                windows,
-                batch_size=self._config.batch_size,
-                progress=lambda done: progress.report(task, done, len(windows), "windows"),
-            )
-        self._store.put(model, windows, scores)
-        return scores
+        prompts: Sequence[SamplePrompt],
+        open_model: Callable[[], AbstractContextManager[EvaluatedModel]],
+    ) -> Measurement:
+        return Measurement.take(
+            model, label, windows, prompts, open_model=open_model, config=self._config, store=self._store
+        )
 
 
 @contextmanager
-def _open(baseline: Baseline) -> Iterator[Scorer]:
+def _open(baseline: Baseline) -> Iterator[EvaluatedModel]:
     if baseline.kind == "package":
         with LocalRunner(Path(baseline.path)) as runner:
-            yield runner
+            yield PackageModel(runner)
     else:
-        yield CheckpointScorer(load_checkpoint(Path(baseline.path)))
+        yield CheckpointModel(Path(baseline.path))

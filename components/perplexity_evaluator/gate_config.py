@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from components.perplexity_evaluator.slice_gate_config import SliceGateConfig
+from components.perplexity_evaluator.text_gate_config import TextGateConfig
+
 
 class GateConfig(BaseModel):
-    """Limits on the candidate's perplexity; both must hold."""
+    """Limits on the candidate's perplexity, on its slices and on its completions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -21,4 +24,10 @@ class GateConfig(BaseModel):
         gt=0,
         le=1,
         description="Most the candidate's perplexity may be, as a fraction of the vocabulary's size.",
+    )
+    slices: SliceGateConfig = Field(
+        default_factory=SliceGateConfig, description="Limits on every part of the held-out text."
+    )
+    texts: TextGateConfig = Field(
+        default_factory=TextGateConfig, description="Limits on the completions shown side by side."
     )

@@ -4,75 +4,59 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from components.baseline.baseline import Baseline
 from components.blessing import Blessing
+from components.perplexity_evaluator.check import Check
 from components.perplexity_evaluator.eval_window import EvalWindow
 from components.perplexity_evaluator.evaluation_config import EvaluationConfig
-from components.perplexity_evaluator.window_scores import WindowScores
-from monitoring.perplexity import Interval, Perplexity, by_slice, paired_interval
+from components.perplexity_evaluator.gate import next_steps
+from components.perplexity_evaluator.samples import Samples
+from components.perplexity_evaluator.slice_comparison import SliceComparison
+from monitoring.paired_comparison import Estimate, PairedComparison
 
-_SLICES = ("source", "length_class")
-
-
-def totals(
-    windows: Sequence[EvalWindow], candidate: WindowScores, baseline: WindowScores
-) -> tuple[Perplexity, Perplexity]:
-    """Perplexity of candidate and baseline over all windows."""
-    num_bytes = [window.scored_bytes for window in windows]
-    return (
-        Perplexity.total(candidate.nll_sum, candidate.scored, num_bytes),
-        Perplexity.total(baseline.nll_sum, baseline.scored, num_bytes),
-    )
-
-
-def interval_of(
-    windows: Sequence[EvalWindow], candidate: WindowScores, baseline: WindowScores, config: EvaluationConfig
-) -> Interval:
-    """Paired interval of the ratio; whole documents are drawn, if there are several."""
-    units = [window.document for window in windows]
-    return paired_interval(
-        candidate.nll_sum,
-        baseline.nll_sum,
-        candidate.scored,
-        units=units if len(set(units)) > 1 else None,
-        samples=config.bootstrap_samples,
-        confidence=config.confidence,
-        seed=config.seed,
-    )
+_ESTIMATES = (
+    "perplexity",
+    "baseline_perplexity",
+    "ratio",
+    "bits_per_byte",
+    "baseline_bits_per_byte",
+    "bits_per_byte_change",
+)
 
 
 def results_json(
     windows: Sequence[EvalWindow],
-    candidate: WindowScores,
-    baseline: WindowScores,
+    overall: PairedComparison,
+    slices: Sequence[SliceComparison],
     *,
     config: EvaluationConfig,
     against: Baseline,
+    checks: Sequence[Check],
     verdict: Blessing,
+    samples: Samples | None,
     add_bos: bool,
 ) -> dict[str, Any]:
     """Everything worth keeping of an evaluation; figures that are not finite are None.
 
-    `interval` is that of `ratio`, the candidate's perplexity over the baseline's.
+    `interval` is that of `ratio`, the candidate's perplexity over the baseline's; `intervals` holds
+    those of all figures.
     """
-    ours, theirs = totals(windows, candidate, baseline)
-    interval = interval_of(windows, candidate, baseline, config)
+    figures = estimates_json(overall)
     return {
         "blessed": verdict.blessed,
         "reasons": list(verdict.reasons),
-        "perplexity": _finite(ours.perplexity),
-        "baseline_perplexity": _finite(theirs.perplexity),
-        "ratio": _finite(interval.ratio),
-        "interval": [interval.low, interval.high] if math.isfinite(interval.low) else None,
+        "checks": [check.to_json() for check in checks],
+        "next_steps": next_steps(checks),
+        **figures,
+        "interval": figures["intervals"]["ratio"],
         "confidence": config.confidence,
-        "bits_per_byte": _finite(ours.bits_per_byte),
-        "baseline_bits_per_byte": _finite(theirs.bits_per_byte),
-        "nll_sum": _finite(ours.nll_sum),
-        "baseline_nll_sum": _finite(theirs.nll_sum),
-        "scored": ours.scored,
-        "bytes": ours.num_bytes,
+        "nll_sum": finite(overall.candidate.nll_sum),
+        "baseline_nll_sum": finite(overall.baseline.nll_sum),
+        "scored": overall.candidate.scored,
+        "bytes": overall.candidate.num_bytes,
         "windows": len(windows),
         "documents": len({window.document for window in windows}),
         "context": config.context,
@@ -82,28 +66,46 @@ def results_json(
         "baseline_path": against.path,
         "baseline_run_id": against.run_id,
         "baseline_reason": against.reason,
-        "slices": [entry for by in _SLICES for entry in _slices(by, windows, candidate, baseline)],
+        "slices": [_slice(one, checks) for one in slices],
+        **_samples(samples),
     }
 
 
-def _slices(
-    by: str, windows: Sequence[EvalWindow], candidate: WindowScores, baseline: WindowScores
-) -> list[dict[str, Any]]:
-    keys = [str(getattr(window, by)) for window in windows]
-    ours = by_slice(keys, candidate.nll_sum, candidate.scored)
-    theirs = by_slice(keys, baseline.nll_sum, baseline.scored)
-    return [
-        {
-            "by": by,
-            "slice": key,
-            "scored": ours[key].scored,
-            "perplexity": _finite(ours[key].perplexity),
-            "baseline_perplexity": _finite(theirs[key].perplexity),
-        }
-        for key in sorted(ours)
-    ]
+def estimates_json(comparison: PairedComparison) -> dict[str, Any]:
+    """The six figures by name, and under `intervals` their intervals, None where there is none."""
+    estimates: dict[str, Estimate] = {name: getattr(comparison, name) for name in _ESTIMATES}
+    return {
+        **{name: finite(estimate.value) for name, estimate in estimates.items()},
+        "intervals": {name: _interval(estimate) for name, estimate in estimates.items()},
+    }
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
     """The value, or None where JSON has no word for it (NaN, infinities)."""
     return value if math.isfinite(value) else None
+
+
+def _interval(estimate: Estimate) -> list[float] | None:
+    return [estimate.low, estimate.high] if math.isfinite(estimate.low) else None
+
+
+def _slice(one: SliceComparison, checks: Sequence[Check]) -> dict[str, Any]:
+    found = next((check for check in checks if check.slice == one.key), None)
+    return {
+        "by": one.by,
+        "slice": one.value,
+        "documents": one.documents,
+        "windows": one.windows,
+        "scored": one.comparison.candidate.scored,
+        "bytes": one.comparison.candidate.num_bytes,
+        **estimates_json(one.comparison),
+        "status": found.status if found else "not judged",
+        "limit": found.limit if found else None,
+    }
+
+
+def _samples(samples: Samples | None) -> dict[str, Any]:
+    if samples is None:
+        return {"samples": [], "texts": None}
+    ours, theirs = samples.figures
+    return {"samples": samples.to_json(), "texts": {"candidate": asdict(ours), "baseline": asdict(theirs)}}

@@ -18,10 +18,13 @@ class ScoreStore:
 
     Args:
         folder: where they lie, or None to keep none.
+
+    Attributes:
+        folder: the same; other things known of models lie there too.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def get(self, model: str, windows: Sequence[EvalWindow]) -> WindowScores | None:
         """Scores of a model of content hash `model`, if they are stored."""
@@ -42,7 +45,7 @@ class ScoreStore:
         temporary.replace(path)
 
     def _path(self, model: str, windows: Sequence[EvalWindow]) -> Path | None:
-        if self._folder is None:
+        if self.folder is None:
             return None
         key = hashlib.sha256(f"{model}:{fingerprint(windows)}".encode()).hexdigest()
-        return self._folder / f"{key}.npz"
+        return self.folder / f"{key}.npz"

@@ -53,6 +53,10 @@ class WindowScores:
             progress(min(start + batch_size, len(order)))
         return cls(nll_sum, np.array([window.scored for window in windows], np.int64))
 
+    def rows(self, rows: Sequence[int]) -> WindowScores:
+        """The scores of some windows."""
+        return WindowScores(self.nll_sum[rows], self.scored[rows])
+
 
 def _score(scorer: Scorer, rows: Sequence[EvalWindow]) -> npt.NDArray[np.float64]:
     lengths = np.array([len(row.ids) for row in rows], np.int32)

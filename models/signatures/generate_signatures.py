@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from models.attention import attend, causal_mask
+from models.attention import attend
 from models.contract.signatures import NO_ID
 from models.decode_loop import decode_steps
 from models.decoder import Decoder
@@ -59,7 +59,7 @@ class GenerateSignatures(tf.Module):
         self.eos_ids = eos_ids
         self.max_length = max_length
         # One trace for both signatures: half the graph.
-        self._answer = tf.function(self._generate, input_signature=_ANSWER_SPECS, autograph=False)
+        self.answer = tf.function(self._generate, input_signature=_ANSWER_SPECS, autograph=False)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -73,7 +73,7 @@ class GenerateSignatures(tf.Module):
             tf.zeros(rows), tf.zeros(rows, tf.int32), tf.ones(rows), tf.zeros(rows), tf.zeros(rows, tf.int64)
         )
         room = tf.minimum(self.max_length - lengths, DEFAULT_MAX_TOKENS)
-        result = self._answer(prompt, lengths, tf.maximum(room, 1), greedy)
+        result = self.answer(prompt, lengths, tf.maximum(room, 1), greedy)
         return {"text": result["text"]}
 
     def generate(
@@ -95,7 +95,7 @@ class GenerateSignatures(tf.Module):
         with tf.control_dependencies(_range_checks(temperature, top_k, top_p, min_p)):
             rows = SamplingRows(tf.identity(temperature), top_k, top_p, min_p, seed)
         prompt, lengths = self._prompt(text)
-        return self._answer(prompt, lengths, max_tokens, rows)
+        return self.answer(prompt, lengths, max_tokens, rows)
 
     def _prompt(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Padded prompt ids [B, T] and lengths [B]; an empty text starts from nothing but BOS."""
@@ -140,7 +140,8 @@ class GenerateSignatures(tf.Module):
 
         def body(*fields: tf.Tensor) -> _State:
             state = _State(*fields)
-            return self._more(state, lengths, rows, tf.minimum(STEPS, most - state.made))
+            positions = _columns(state, tf.shape(prompt)[1], lengths)
+            return self._more(state, positions, lengths, rows, tf.minimum(STEPS, most - state.made))
 
         shapes = _State(
             *[tf.TensorShape(shape) for shape in ([], [None, None], [None, None], [None, None])],
@@ -159,10 +160,9 @@ class GenerateSignatures(tf.Module):
         """Run the prompts: the state after one token."""
         width = tf.shape(prompt)[1]
         positions = tf.range(width)[None]
-        mask = causal_mask(width)
-        x = self.decoder.embed(prompt)
+        x = self.decoder.embed(prompt, positions)
         cache: list[tf.Tensor] = []
-        for block in self.decoder.blocks:
+        for block, mask in zip(self.decoder.blocks, self.decoder.masks(width), strict=True):
             q, k, v = block.project(x, positions)
             x = block.finish(x, attend(q, k, v, mask))
             cache += [k, v]
@@ -171,10 +171,17 @@ class GenerateSignatures(tf.Module):
         valid = tf.range(width)[None] < lengths[:, None]
         return _State(tf.constant(1), made.id[:, None], made.logprob[:, None], valid, tf.stack(cache))
 
-    def _more(self, state: _State, lengths: tf.Tensor, rows: SamplingRows, steps: tf.Tensor) -> _State:
+    def _more(
+        self,
+        state: _State,
+        positions: tf.Tensor,
+        lengths: tf.Tensor,
+        rows: SamplingRows,
+        steps: tf.Tensor,
+    ) -> _State:
         """The state some steps later."""
         layers = tf.unstack(state.cache, axis=0)
-        prefix = Prefix(layers[::2], layers[1::2], prefix_bias(state.mask))
+        prefix = Prefix(layers[::2], layers[1::2], prefix_bias(state.mask), positions)
         # The last id made has no KV yet: it runs first.
         made = decode_steps(self.decoder, state.ids[:, -1], lengths + state.made - 1, prefix, rows, steps)
         valid = tf.ones([tf.shape(lengths)[0], steps], tf.bool)
@@ -209,6 +216,12 @@ class GenerateSignatures(tf.Module):
             "finish_reason": tf.where(ends.stopped, "stop", "length"),
             "logprob_sum": tf.reduce_sum(tf.where(inside, state.logprobs, 0.0), axis=1),
         }
+
+
+def _columns(state: _State, width: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    """Positions [B, P] of the cache's columns: the padded prompt, then what was made after it."""
+    column = tf.range(tf.shape(state.mask)[1])[None]
+    return tf.where(column < width, column, lengths[:, None] + column - width)
 
 
 def _range_checks(
