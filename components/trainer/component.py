@@ -22,6 +22,8 @@ def trainer(
     transform_graph: BaseChannel | None = None,
     schema: BaseChannel | None = None,
     *,
+    base_model: BaseChannel | None = None,
+    hyperparameters: BaseChannel | None = None,
     state_directory: Path,
 ) -> Trainer:
     """TFX's Trainer, fine-tuning a checkpoint with `run_fn`.
@@ -35,6 +37,8 @@ def trainer(
         examples: Transform's output.
         transform_graph: Transform's graph, for lineage.
         schema: for lineage.
+        base_model: WarmStart's output, to start from instead of the checkpoint.
+        hyperparameters: a Tuner's output, whose values go before the configured ones.
         state_directory: where interrupted runs leave their state; outside of the pipeline's outputs,
             which are new in each execution.
 
@@ -52,6 +56,8 @@ def trainer(
         examples=examples,
         transform_graph=transform_graph,
         schema=schema,
+        base_model=base_model,
+        hyperparameters=hyperparameters,
         train_args=trainer_pb2.TrainArgs(splits=["train"], num_steps=config.steps),
         eval_args=trainer_pb2.EvalArgs(splits=["eval"]),
         custom_config=options,

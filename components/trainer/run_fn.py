@@ -52,7 +52,7 @@ def run_fn(fn_args: Any) -> None:
     """
     options = fn_args.custom_config
     config = with_hyperparameters(TrainingConfig.model_validate(options["training"]), fn_args.hyperparameters)
-    checkpoint, fingerprint = _start(fn_args)
+    checkpoint, fingerprint = start_checkpoint(fn_args)
     data = training_data(fn_args.train_files, checkpoint, config)
     state = TrainingState(Path(options["state_directory"]), config, fingerprint, data.fingerprint())
     decoder = load_checkpoint(checkpoint)
@@ -61,6 +61,7 @@ def run_fn(fn_args: Any) -> None:
         "method": config.method,
         "trained_parameters": adapters.num_parameters if adapters else decoder.config.num_parameters,
         "trainable_share": adapters.trainable_share if adapters else 1.0,
+        "hyperparameters": (fn_args.hyperparameters or {}).get("values", {}),
     }
     history = train(
         decoder,
@@ -85,7 +86,7 @@ def run_fn(fn_args: Any) -> None:
     gc.collect()
 
 
-def _start(fn_args: Any) -> tuple[Path, str]:
+def start_checkpoint(fn_args: Any) -> tuple[Path, str]:
     """The checkpoint to start from, WarmStart's if there is one, and its fingerprint."""
     if fn_args.base_model:
         start = Path(fn_args.base_model)

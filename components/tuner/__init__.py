@@ -1,0 +1,1 @@
+"""Tuner: searches for the training's hyperparameters with KerasTuner."""
