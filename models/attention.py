@@ -8,22 +8,33 @@ _MASKED = -1e9
 """Added to a masked score: finite, so that a row with nothing to see stays free of NaN."""
 
 
-def causal_mask(length: tf.Tensor | int, segment_ids: tf.Tensor | None = None) -> tf.Tensor:
+def causal_mask(
+    length: tf.Tensor | int, segment_ids: tf.Tensor | None = None, window: int | None = None
+) -> tf.Tensor:
     """Which position may see which, in a full sequence.
 
     Args:
         length: T.
         segment_ids: [B, T] int32; positions of different segments do not see each other, so that
             packed documents stay apart. None: one segment.
+        window: positions that one sees at most, the nearest ones and itself; None: all before it.
+            Source: Beltagy, Peters and Cohan, "Longformer" (2020).
 
     Returns:
         bool [1, T, T], or [B, T, T] with segments; True at [b, t, s] lets t see s.
     """
     position = tf.range(length)
-    mask = (position[:, None] >= position[None, :])[None]
+    distance = position[:, None] - position[None]
+    mask = inside(distance, window)[None]
     if segment_ids is None:
         return mask
     return mask & (segment_ids[:, :, None] == segment_ids[:, None, :])
+
+
+def inside(distance: tf.Tensor, window: int | None) -> tf.Tensor:
+    """Whether a key this many positions before the query is seen: int32 → bool, of any shape."""
+    seen = distance >= 0
+    return seen if window is None else seen & (distance < window)
 
 
 def attend(q: tf.Tensor, k: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

@@ -16,6 +16,7 @@ from models.checkpoint_files import (
 )
 from models.decoder import Decoder
 from models.decoder_config import DecoderConfig
+from models.families.registry import FAMILIES
 from models.staged_directory import staged_directory
 from models.tensor_files import open_tensors
 from models.weight_layout import join_tensors, split_weight
@@ -33,12 +34,12 @@ def load_checkpoint(directory: Path) -> Decoder:
     """
     config = DecoderConfig.load(directory)
     names = weight_names(config)
-    with open_tensors(directory) as tensors:
+    with open_tensors(directory, FAMILIES[config.family].prefix) as tensors:
         check_tensors(tensors, config)
         # Only now, with everything but the values checked, is memory taken.
         decoder = Decoder(config, initializer="zeros")
         for path, weight in decoder.named_weights().items():
-            weight.assign(join_tensors(path, [tensors.read(name) for name in names[path]]))
+            weight.assign(join_tensors(path, [tensors.read(name) for name in names[path]], config))
     return decoder
 
 

@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 
 from models.contract.errors import CheckpointError, ConfigError
 from models.decoder_config import DecoderConfig
+from models.decoder_shapes import BIAS, decoder_shapes
 from models.families.registry import FAMILIES
 from models.tensor_files import WEIGHTS, TensorFiles
 
@@ -38,26 +39,32 @@ def weight_names(config: DecoderConfig) -> dict[str, tuple[str, ...]]:
 
 def tensor_shapes(config: DecoderConfig) -> dict[str, tuple[int, ...]]:
     """Shape of every tensor that a checkpoint of this config must hold, by checkpoint name."""
-    hidden = config.hidden_size
-    inputs = {"attention_output": config.num_heads * config.head_dim, "down": config.intermediate_size}
-    shapes: dict[str, tuple[int, ...]] = {}
+    ours, shapes = decoder_shapes(config), {}
     for path, tensors in weight_names(config).items():
-        kind = path.rpartition("/")[2]
-        for tensor, rows in zip(tensors, output_widths(path, config), strict=True):
-            shapes[tensor] = (rows,) if kind.endswith("norm") else (rows, inputs.get(kind, hidden))
+        for tensor, width in zip(tensors, output_widths(path, config), strict=True):
+            shape = (*ours[path][:-1], width)
+            shapes[tensor] = shape[::-1] if is_transposed(path, config) else shape
     return shapes
+
+
+def is_transposed(path: str, config: DecoderConfig) -> bool:
+    """Whether the tensors of the decoder weight `path` are its transpose in the checkpoint."""
+    if path == "head":
+        return True
+    return path.startswith("blocks/") and not FAMILIES[config.family].inputs_first
 
 
 def output_widths(path: str, config: DecoderConfig) -> list[int]:
     """Output widths of the checkpoint tensors that lie side by side in the decoder weight `path`."""
-    key_value = config.num_kv_heads * config.head_dim
     widths = {
-        "query_key_value": [config.num_heads * config.head_dim, key_value, key_value],
+        "query_key_value": [
+            heads * config.head_dim for heads in (config.num_heads, *[config.num_kv_heads] * 2)
+        ],
         "gate_up": [config.intermediate_size] * 2,
-        "embedding": [config.vocab_size],
-        "head": [config.vocab_size],
-    }
-    return widths.get(path.rpartition("/")[2], [config.hidden_size])
+    }.get(path.rpartition("/")[2].removesuffix(BIAS))
+    if widths is None or len(weight_names(config)[path]) == 1:
+        return [decoder_shapes(config)[path][-1]]
+    return widths
 
 
 def check_tensors(tensors: TensorFiles, config: DecoderConfig) -> None:
@@ -126,8 +133,9 @@ def write_json(path: Path, value: object) -> None:
 
 
 def _check_names(tensors: TensorFiles, expected: set[str], config: DecoderConfig) -> None:
-    # Old checkpoints store the rotary frequencies, which follow from the config.
-    found = {name for name in tensors.names if not name.endswith(".rotary_emb.inv_freq")}
+    # Old checkpoints store rotary frequencies and masks, which follow from the config.
+    ignored = FAMILIES[config.family].ignored
+    found = {name for name in tensors.names if not name.endswith(ignored)}
     missing, extra = sorted(expected - found), sorted(found - expected)
     if config.tied and extra == [FAMILIES[config.family].head] and not missing:
         _check_redundant_head(tensors, config, extra[0])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from models.decoder import Decoder
-from models.paged_attention import Prefix, attend_prefix_and_tail
+from models.paged_attention import Prefix, attend_prefix_and_tail, view
 from models.sampling import SAMPLED_DTYPES, SAMPLED_SHAPES, Sampled, SamplingRows, sample
 
 
@@ -76,15 +76,18 @@ def _run_token(
     decoder: Decoder, token: tf.Tensor, position: tf.Tensor, prefix: Prefix, tail: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """One token per row through all blocks: features [B, 1, E] and the tail longer by one."""
-    x = decoder.embed(token[:, None])
+    x = decoder.embed(token[:, None], position[:, None])
     old = tf.unstack(tail, axis=0)
     new: list[tf.Tensor] = []
+    windows = decoder.config.windows
+    steps = tf.shape(tail)[3] + 1
+    views = {window: view(prefix, position, steps, window) for window in dict.fromkeys(windows)}
     for layer, block in enumerate(decoder.blocks):
         q, k, v = block.project(x, position[:, None])
         keys = tf.concat([old[2 * layer], k], axis=2)
         values = tf.concat([old[2 * layer + 1], v], axis=2)
         pair = (prefix.keys[layer], prefix.values[layer])
-        x = block.finish(x, attend_prefix_and_tail(q, pair, prefix.bias, (keys, values)))
+        x = block.finish(x, attend_prefix_and_tail(q, pair, views[windows[layer]], (keys, values)))
         new += [keys, values]
     return x, tf.stack(new)
 

@@ -6,8 +6,9 @@ import keras
 import tensorflow as tf
 
 from models.attention import causal_mask
-from models.decoder_block import DecoderBlock, linear, rms_norm
+from models.decoder_block import DecoderBlock, linear, norm, start
 from models.decoder_config import DecoderConfig
+from models.decoder_shapes import top_shapes
 
 
 class Decoder(keras.Model):
@@ -25,24 +26,41 @@ class Decoder(keras.Model):
     def __init__(self, config: DecoderConfig, initializer: str | None = None, **kwargs: object) -> None:
         super().__init__(**kwargs)
         self.config = config
-        shape = (config.vocab_size, config.hidden_size)
-        self.embedding = self._matrix("embedding", shape, initializer)
         self.blocks = [
             DecoderBlock(config, initializer, name=f"block_{index}") for index in range(config.num_layers)
         ]
-        self.final_norm = self.add_weight(shape=(config.hidden_size,), initializer="ones", name="final_norm")
-        self.head_kernel = None if config.tied else self._matrix("head", shape[::-1], initializer)
+        for name, shape in top_shapes(config).items():
+            weight = self.add_weight(shape=shape, initializer=start(name, initializer), name=name)
+            setattr(self, _attribute(name), weight)
         self.built = True
 
-    def _matrix(self, name: str, shape: tuple[int, int], initializer: str | None) -> keras.Variable:
-        start = initializer or keras.initializers.RandomNormal(stddev=0.02)
-        return self.add_weight(shape=shape, initializer=start, name=name)
+    def embed(self, ids: tf.Tensor, positions: tf.Tensor | None = None) -> tf.Tensor:
+        """Where the residual stream begins.
 
-    def embed(self, ids: tf.Tensor) -> tf.Tensor:
-        """Rows of the embedding: ids [B, T] int32 → [B, T, E] float32."""
+        Args:
+            ids: [B, T] int32.
+            positions: [B, T] or [1, T] int32; 0 … T − 1 if None. Matters to learned positions only;
+                one beyond their table, as only padding has it, gets the last row.
+
+        Returns:
+            [B, T, E] float32.
+        """
         # Gathering from the variable itself would switch it to copy-on-read, and the tied head
         # would then copy the whole table at every call.
-        return tf.gather(tf.convert_to_tensor(self.embedding), ids)
+        x = tf.gather(tf.convert_to_tensor(self.embedding), ids)
+        if self.config.parts.positions != "learned":
+            return x
+        if positions is None:
+            positions = tf.range(tf.shape(ids)[1])[None]
+        rows = tf.minimum(positions, self.config.max_length - 1)
+        return x + tf.gather(tf.convert_to_tensor(self.position_embedding), rows)
+
+    def masks(self, length: tf.Tensor | int, segment_ids: tf.Tensor | None = None) -> list[tf.Tensor]:
+        """Who sees whom in a full sequence, layer by layer; arguments as in `causal_mask`."""
+        made = {
+            window: causal_mask(length, segment_ids, window) for window in dict.fromkeys(self.config.windows)
+        }
+        return [made[window] for window in self.config.windows]
 
     def features(
         self, ids: tf.Tensor, positions: tf.Tensor | None = None, segment_ids: tf.Tensor | None = None
@@ -59,16 +77,15 @@ class Decoder(keras.Model):
         """
         if positions is None:
             positions = tf.range(tf.shape(ids)[1])[None]
-        mask = causal_mask(tf.shape(ids)[1], segment_ids)
-        x = self.embed(ids)
-        for block in self.blocks:
+        x = self.embed(ids, positions)
+        for block, mask in zip(self.blocks, self.masks(tf.shape(ids)[1], segment_ids), strict=True):
             x = block(x, positions, mask)
         return x
 
     def head(self, x: tf.Tensor) -> tf.Tensor:
         """Final norm and output matrix: [B, T, E] → logits [B, T, V] float32."""
-        x = rms_norm(x, self.final_norm, self.config.norm_eps)
-        if self.head_kernel is None:
+        x = norm(self, "final_norm", x)
+        if self.config.tied:
             return linear(x, self.embedding, transpose=True)
         return linear(x, self.head_kernel)
 
@@ -84,10 +101,13 @@ class Decoder(keras.Model):
 
     def named_weights(self) -> dict[str, keras.Variable]:
         """Every weight by the name that a family's weight map uses."""
-        names = {"embedding": self.embedding, "final_norm": self.final_norm}
+        names = {name: getattr(self, _attribute(name)) for name in top_shapes(self.config)}
         for index, block in enumerate(self.blocks):
             for weight in block.weights:
                 names[f"blocks/{index}/{weight.name}"] = weight
-        if self.head_kernel is not None:
-            names["head"] = self.head_kernel
         return names
+
+
+def _attribute(name: str) -> str:
+    """Attribute of a weight outside the blocks; `Decoder.head` is the method."""
+    return "head_kernel" if name == "head" else name

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import keras
 import tensorflow as tf
 
 from models.attention import attend
 from models.decoder_config import DecoderConfig
+from models.decoder_shapes import BIAS, block_shapes
+from models.norms import layer_norm, rms_norm
 from models.rotary import rotary_angles, rotate
+
+if TYPE_CHECKING:
+    from models.decoder import Decoder
 
 
 def linear(x: tf.Tensor, kernel: keras.Variable, transpose: bool = False) -> tf.Tensor:
@@ -28,60 +34,60 @@ def linear(x: tf.Tensor, kernel: keras.Variable, transpose: bool = False) -> tf.
     return tf.reshape(rows, [tf.shape(x)[0], tf.shape(x)[1], matrix.shape[0 if transpose else 1]])
 
 
-def rms_norm(x: tf.Tensor, scale: keras.Variable, eps: float) -> tf.Tensor:
-    """Divide by the root mean square over the last axis. Source: Zhang and Sennrich (2019).
+def norm(owner: Decoder | DecoderBlock, name: str, x: tf.Tensor) -> tf.Tensor:
+    """The family's norm over the last axis, with the weights of that name that `owner` has.
 
     Args:
-        x: [..., E].
-        scale: [E].
-        eps: added to the mean square.
+        owner: decoder or block.
+        name: e.g. "final_norm".
+        x: [B, T, E].
     """
-    mean_square = tf.reduce_mean(tf.square(x), axis=-1, keepdims=True)
-    return x * tf.math.rsqrt(mean_square + eps) * tf.convert_to_tensor(scale)
+    config, scale = owner.config, getattr(owner, name)
+    if config.parts.norm == "layer":
+        return layer_norm(x, scale, getattr(owner, name + BIAS), config.norm_eps)
+    return rms_norm(x, scale, config.norm_eps)
+
+
+def start(name: str, initializer: str | None) -> str | keras.initializers.Initializer:
+    """Initializer of a weight: kernels as asked for, scales of norms 1, biases 0."""
+    if name.endswith(BIAS):
+        return "zeros"
+    if name.endswith("norm"):
+        return "ones"
+    return initializer or keras.initializers.RandomNormal(stddev=0.02)
 
 
 class DecoderBlock(keras.layers.Layer):
-    """Attention and gated MLP, each with its norm before and its residual around.
+    """Attention and MLP, each with its norm before and its residual around.
 
     Args:
-        config: the decoder's.
+        config: the decoder's; its `parts` say which norm, positions, MLP and biases.
         initializer: of the kernels; None draws from a normal of deviation 0.02.
 
     `adapters` holds, by kernel name, what is added to that kernel's product: [B, T, in] → [B, T, out].
 
     A caller supplies attention between `project` and `finish`: the full sequence here, paged blocks
-    in serving. Kernels are [in, out]; query, key and value share one, as do gate and up.
+    in serving. Weights are named as in `models.decoder_shapes.block_shapes`. Kernels are [in, out];
+    query, key and value share one, as do gate and up.
     """
 
     def __init__(self, config: DecoderConfig, initializer: str | None = None, **kwargs: object) -> None:
         super().__init__(**kwargs)
         self.config = config
         self.adapters: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}
-        hidden, heads, kv_heads = config.hidden_size, config.num_heads, config.num_kv_heads
-        self.attention_norm = self._norm("attention_norm")
-        self.query_key_value = self._kernel(
-            "query_key_value", hidden, (heads + 2 * kv_heads) * config.head_dim, initializer
-        )
-        self.attention_output = self._kernel("attention_output", heads * config.head_dim, hidden, initializer)
-        self.mlp_norm = self._norm("mlp_norm")
-        self.gate_up = self._kernel("gate_up", hidden, 2 * config.intermediate_size, initializer)
-        self.down = self._kernel("down", config.intermediate_size, hidden, initializer)
-
-    def _norm(self, name: str) -> keras.Variable:
-        return self.add_weight(shape=(self.config.hidden_size,), initializer="ones", name=name)
-
-    def _kernel(self, name: str, rows: int, columns: int, initializer: str | None) -> keras.Variable:
-        start = initializer or keras.initializers.RandomNormal(stddev=0.02)
-        return self.add_weight(shape=(rows, columns), initializer=start, name=name)
+        for name, shape in block_shapes(config).items():
+            setattr(self, name, self.add_weight(shape=shape, initializer=start(name, initializer), name=name))
 
     def _product(self, name: str, x: tf.Tensor) -> tf.Tensor:
-        """Product with the kernel `name`, plus what its adapter adds, if it has one: [B, T, out]."""
+        """Product with the kernel `name`, its bias, and what its adapter adds: [B, T, out]."""
         y = linear(x, getattr(self, name))
+        if name in self.config.parts.biases:
+            y += tf.convert_to_tensor(getattr(self, name + BIAS))
         adapter = self.adapters.get(name)
         return y if adapter is None else y + adapter(x)
 
     def project(self, x: tf.Tensor, positions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Norm, projection and rotary positions.
+        """Norm, projection and, if the family has them, rotary positions.
 
         Args:
             x: [B, T, E] float32.
@@ -91,14 +97,15 @@ class DecoderBlock(keras.layers.Layer):
             q [B, H, T, D], k [B, Hkv, T, D], v [B, Hkv, T, D].
         """
         config = self.config
-        joint = self._product("query_key_value", rms_norm(x, self.attention_norm, config.norm_eps))
+        joint = self._product("query_key_value", norm(self, "attention_norm", x))
         total = config.num_heads + 2 * config.num_kv_heads
         heads = tf.reshape(joint, [tf.shape(x)[0], tf.shape(x)[1], total, config.head_dim])
         q_and_k, v = tf.split(
             tf.transpose(heads, [0, 2, 1, 3]), [total - config.num_kv_heads, config.num_kv_heads], axis=1
         )
-        rotated = rotate(q_and_k, rotary_angles(positions, config.head_dim, config.rope_theta))
-        q, k = tf.split(rotated, [config.num_heads, config.num_kv_heads], axis=1)
+        if config.parts.positions == "rotary":
+            q_and_k = rotate(q_and_k, rotary_angles(positions, config.head_dim, config.rope_theta))
+        q, k = tf.split(q_and_k, [config.num_heads, config.num_kv_heads], axis=1)
         return q, k, v
 
     def finish(self, x: tf.Tensor, attention: tf.Tensor) -> tf.Tensor:
@@ -115,8 +122,14 @@ class DecoderBlock(keras.layers.Layer):
         width = config.num_heads * config.head_dim
         flat = tf.reshape(tf.transpose(attention, [0, 2, 1, 3]), [tf.shape(x)[0], tf.shape(x)[1], width])
         x += self._product("attention_output", flat)
-        gate, up = tf.split(self._product("gate_up", rms_norm(x, self.mlp_norm, config.norm_eps)), 2, axis=-1)
-        return x + self._product("down", tf.nn.silu(gate) * up)
+        return x + self._mlp(norm(self, "mlp_norm", x))
+
+    def _mlp(self, x: tf.Tensor) -> tf.Tensor:
+        """[B, T, E] → [B, T, E]; gated SiLU: Shazeer (2020), GELU: Hendrycks and Gimpel (2016)."""
+        if self.config.parts.gated:
+            gate, up = tf.split(self._product("gate_up", x), 2, axis=-1)
+            return self._product("down", tf.nn.silu(gate) * up)
+        return self._product("down", tf.nn.gelu(self._product("up", x), approximate=True))
 
     def call(self, x: tf.Tensor, positions: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """The block over a full sequence; `mask` as in `models.attention.attend`."""

@@ -11,20 +11,24 @@ from typing import Any, Self
 
 from models.contract.errors import CheckpointError
 from models.contract.manifest import ModelDims
-from models.families.family import Family
+from models.decoder_shapes import decoder_shapes
+from models.families.family import LLAMA_SIZES
+from models.families.parts import Parts
 from models.families.registry import FAMILIES, family_of
+from models.hf_config_fields import (
+    DEFAULT_ROPE_THETA,
+    read_ids,
+    read_pad_id,
+    read_rope_theta,
+    read_sizes,
+    read_window,
+    refuse_unsupported,
+    written_rope_theta,
+    written_window,
+)
 
-_SIZES = {
-    "vocab_size": "vocab_size",
-    "hidden_size": "hidden_size",
-    "intermediate_size": "intermediate_size",
-    "num_layers": "num_hidden_layers",
-    "num_heads": "num_attention_heads",
-    "num_kv_heads": "num_key_value_heads",
-    "head_dim": "head_dim",
-    "max_length": "max_position_embeddings",
-}
-"""Our field → Hugging Face's."""
+_SIZES = tuple(LLAMA_SIZES)
+"""Our fields that are sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +38,21 @@ class DecoderConfig:
     Args:
         vocab_size: ids, V.
         hidden_size: width of the residual stream, E.
-        intermediate_size: width of the gated MLP.
+        intermediate_size: width of the MLP.
         num_layers: blocks.
         num_heads: query heads, H.
         num_kv_heads: key and value heads, Hkv; divides H.
-        head_dim: width of a head, D; even.
-        max_length: longest sequence the model was made for, in tokens.
+        head_dim: width of a head, D; even with rotary positions.
+        max_length: longest sequence the model was made for, in tokens; rows of a learned position table.
         rope_theta: base of the rotary frequencies.
-        norm_eps: added to the mean square in RMSNorm.
+        norm_eps: added to the mean square or variance in a norm.
         tied: whether the head is the embedding.
         bos_id: begin-of-sequence id or None.
         eos_ids: ids that end an answer.
         pad_id: padding id of the checkpoint or None; kept for others, never used.
         family: name of a family in `models.families.registry`.
+        sliding_window: tokens that a position sees in a layer with a window, itself counted; None: all.
+        first_window_layer: number of the first layer with a window.
 
     Raises:
         CheckpointError: a value is out of range; `field` names it.
@@ -60,13 +66,15 @@ class DecoderConfig:
     num_kv_heads: int
     head_dim: int
     max_length: int = 2048
-    rope_theta: float = 10000.0
+    rope_theta: float = DEFAULT_ROPE_THETA
     norm_eps: float = 1e-5
     tied: bool = True
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()
     pad_id: int | None = None
     family: str = "llama"
+    sliding_window: int | None = None
+    first_window_layer: int = 0
 
     def __post_init__(self) -> None:
         for name in _SIZES:
@@ -76,17 +84,44 @@ class DecoderConfig:
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
             _check(name, value, number and math.isfinite(value) and value > 0, "a positive number")
-        _check(
-            "num_kv_heads",
-            self.num_kv_heads,
-            self.num_heads % self.num_kv_heads == 0,
-            "a divisor of num_heads",
-        )
-        _check("head_dim", self.head_dim, self.head_dim % 2 == 0, "even")
         _check("family", self.family, self.family in FAMILIES, f"one of {sorted(FAMILIES)}")
+        self._check_heads()
+        self._check_window()
         for value in (self.bos_id, self.pad_id, *self.eos_ids):
             ok = value is None or (_is_int(value) and 0 <= value < self.vocab_size)
             _check("special token id", value, ok, f"an id below vocab_size ({self.vocab_size})")
+
+    def _check_heads(self) -> None:
+        heads, sizes = self.num_heads, FAMILIES[self.family].sizes
+        _check("num_kv_heads", self.num_kv_heads, heads % self.num_kv_heads == 0, "a divisor of num_heads")
+        if "num_kv_heads" not in sizes:
+            _check("num_kv_heads", self.num_kv_heads, self.num_kv_heads == heads, f"num_heads ({heads})")
+        if "head_dim" not in sizes:
+            fits = self.head_dim * heads == self.hidden_size
+            _check("head_dim", self.head_dim, fits, f"hidden_size ({self.hidden_size}) over num_heads")
+        if self.parts.positions == "rotary":
+            _check("head_dim", self.head_dim, self.head_dim % 2 == 0, "even")
+
+    def _check_window(self) -> None:
+        window, first = self.sliding_window, self.first_window_layer
+        _check("first_window_layer", first, _is_int(first) and first >= 0, "a number from 0 on")
+        if window is not None:
+            _check("sliding_window", window, _is_int(window) and window >= 1, "a positive integer or none")
+            known = FAMILIES[self.family].windows is not None
+            _check("sliding_window", window, known, f"none: the family {self.family} has no windows")
+
+    @property
+    def parts(self) -> Parts:
+        """The pieces of the network that the family chooses."""
+        return FAMILIES[self.family].parts
+
+    @property
+    def windows(self) -> tuple[int | None, ...]:
+        """Per layer the tokens that a position sees, itself counted; None: all before it."""
+        return tuple(
+            self.sliding_window if layer >= self.first_window_layer else None
+            for layer in range(self.num_layers)
+        )
 
     @property
     def dims(self) -> ModelDims:
@@ -104,10 +139,7 @@ class DecoderConfig:
     @property
     def num_parameters(self) -> int:
         """Numbers the decoder's weights hold; a tied embedding counts once."""
-        projections = (2 * self.num_heads + 2 * self.num_kv_heads) * self.head_dim
-        block = self.hidden_size * (projections + 3 * self.intermediate_size + 2)
-        tables = (1 if self.tied else 2) * self.vocab_size * self.hidden_size
-        return tables + self.num_layers * block + self.hidden_size
+        return sum(math.prod(shape) for shape in decoder_shapes(self).values())
 
     def with_end_ids(self, eos_ids: tuple[int, ...]) -> Self:
         """The same decoder with other end ids, e.g. those of generation_config.json."""
@@ -126,21 +158,18 @@ class DecoderConfig:
                 change the computation in a way this decoder does not support; the message names it.
         """
         family = family_of(raw, source)
-        _refuse_unsupported(raw, family, source)
-        sizes = dict(raw)
-        sizes.setdefault("num_key_value_heads", raw.get("num_attention_heads"))
-        if sizes["num_key_value_heads"] is None:
-            sizes["num_key_value_heads"] = raw.get("num_attention_heads")
-        if sizes.get("head_dim") is None:
-            sizes["head_dim"] = _head_dim(raw, source)
+        refuse_unsupported(raw, family, source)
+        raw = {**family.defaults, **raw}
+        sizes = read_sizes(raw, family, source)
         return cls(
-            **{ours: _integer(sizes, theirs, source) for ours, theirs in _SIZES.items()},
-            rope_theta=_rope_theta(raw, source),
-            norm_eps=raw.get("rms_norm_eps", 1e-6),
+            **sizes,
+            **read_window(raw, family, sizes["num_layers"], source),
+            rope_theta=read_rope_theta(raw, family, source),
+            norm_eps=raw.get(family.norm_eps, 1e-6),
             tied=bool(raw.get("tie_word_embeddings", False)),
             bos_id=raw.get("bos_token_id"),
-            eos_ids=_ids(raw.get("eos_token_id")),
-            pad_id=_pad_id(raw.get("pad_token_id")),
+            eos_ids=read_ids(raw.get("eos_token_id")),
+            pad_id=read_pad_id(raw.get("pad_token_id")),
             family=family.name,
         )
 
@@ -155,29 +184,25 @@ class DecoderConfig:
         config = cls.from_hf(read_json(path), str(path))
         generation = directory / "generation_config.json"
         if generation.is_file():
-            ids = _ids(read_json(generation).get("eos_token_id"))
+            ids = read_ids(read_json(generation).get("eos_token_id"))
             config = config.with_end_ids(ids) if ids else config
         return config
 
     def to_hf(self) -> dict[str, Any]:
         """The config.json that transformers 4 and 5 read."""
-        eos: int | list[int] | None = list(self.eos_ids) or None
+        family, eos = FAMILIES[self.family], list(self.eos_ids)
         return {
-            "architectures": [FAMILIES[self.family].architecture],
-            "model_type": self.family,
-            **{theirs: getattr(self, ours) for ours, theirs in _SIZES.items()},
-            "hidden_act": "silu",
-            "rms_norm_eps": self.norm_eps,
-            # transformers 4 reads the first, transformers 5 the second.
-            "rope_theta": self.rope_theta,
-            "rope_parameters": {"rope_type": "default", "rope_theta": self.rope_theta},
-            "attention_bias": False,
-            "attention_dropout": 0.0,
-            "mlp_bias": False,
+            "architectures": [family.architecture],
+            "model_type": family.name,
+            **{theirs: getattr(self, ours) for ours, theirs in family.sizes.items()},
+            **family.constants,
+            family.norm_eps: self.norm_eps,
+            **written_rope_theta(family, self.rope_theta),
+            **written_window(family, self.sliding_window, self.first_window_layer, self.num_layers),
             "initializer_range": 0.02,
             "tie_word_embeddings": self.tied,
             "bos_token_id": self.bos_id,
-            "eos_token_id": eos[0] if eos and len(eos) == 1 else eos,
+            "eos_token_id": eos[0] if len(eos) == 1 else eos or None,
             "pad_token_id": self.pad_id,
             "torch_dtype": "float32",
             "use_cache": True,
@@ -212,60 +237,3 @@ def _check(field: str, value: object, ok: bool, wanted: str) -> None:
 
 def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _integer(raw: Mapping[str, Any], field: str, source: str) -> int:
-    value = raw.get(field)
-    if not _is_int(value):
-        raise CheckpointError(f"{source}: `{field}` is {value!r}, must be a positive integer.", field=field)
-    return value
-
-
-def _head_dim(raw: Mapping[str, Any], source: str) -> int:
-    hidden, heads = _integer(raw, "hidden_size", source), _integer(raw, "num_attention_heads", source)
-    if heads < 1 or hidden % heads:
-        raise CheckpointError(
-            f"{source}: `hidden_size` {hidden} is not a multiple of `num_attention_heads` {heads}.",
-            field="head_dim",
-            remedy="Give `head_dim`.",
-        )
-    return hidden // heads
-
-
-def _ids(value: Any) -> tuple[int, ...]:
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, list) else (value,)
-
-
-def _pad_id(value: Any) -> int | None:
-    # Old converters write -1 for "none".
-    return None if value == -1 else value
-
-
-def _rope_theta(raw: Mapping[str, Any], source: str) -> float:
-    """The rotary base; refuses every kind of scaled rotary embedding."""
-    theta = raw.get("rope_theta")
-    for field in ("rope_scaling", "rope_parameters"):
-        rope = raw.get(field) or {}
-        kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else rope
-        if kind != "default" or rope.get("partial_rotary_factor", 1.0) != 1.0:
-            raise CheckpointError(
-                f"{source}: `{field}` is {rope!r}, which this decoder does not compute.",
-                field=field,
-                remedy="Use a checkpoint with plain rotary positions.",
-            )
-        theta = rope.get("rope_theta", theta)
-    return 10000.0 if theta is None else theta
-
-
-def _refuse_unsupported(raw: Mapping[str, Any], family: Family, source: str) -> None:
-    for field, allowed in family.required.items():
-        value = raw.get(field, allowed[0])
-        if value not in allowed:
-            raise CheckpointError(
-                f"{source}: `{field}` is {value!r}; this decoder computes {family.name} with "
-                f"{allowed[0]!r} only.",
-                field=field,
-                remedy="Use a checkpoint without it.",
-            )

@@ -16,6 +16,7 @@ from models.checkpoint_files import (
 )
 from models.contract.errors import CheckpointError
 from models.decoder_config import DecoderConfig
+from models.families.registry import FAMILIES
 from models.staged_directory import refuse_foreign_directory, staged_directory
 from models.tensor_files import open_tensors
 
@@ -46,7 +47,7 @@ def import_hf(source: str, out: Path, revision: str | None = None) -> DecoderCon
             field="tokenizer.json",
             remedy="Save the checkpoint's tokenizer with transformers' fast tokenizer.",
         )
-    with open_tensors(directory) as tensors:
+    with open_tensors(directory, FAMILIES[config.family].prefix) as tensors:
         check_tensors(tensors, config)
         weights = {name: tensors.read(name) for name in tensor_shapes(config)}
         with staged_directory(out, CONFIG, CHECKPOINT_FILES) as staging:

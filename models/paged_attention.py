@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from models.attention import inside
+
 _MASKED = -1e9
 
 
@@ -20,11 +22,41 @@ class Prefix(NamedTuple):
         keys: per layer [B, Hkv, P, D].
         values: per layer [B, Hkv, P, D].
         bias: [B, 1, 1, P] float32, added to scores: 0, or hugely negative where a row has no token.
+        positions: [B, P] or [1, P] int32, of the tokens in their row; matter to layers with a window.
     """
 
     keys: list[tf.Tensor]
     values: list[tf.Tensor]
     bias: tf.Tensor
+    positions: tf.Tensor
+
+
+class View(NamedTuple):
+    """What one position sees of prefix and tail: numbers added to its scores.
+
+    Args:
+        prefix: [B, 1, 1, P] float32.
+        tail: [S] float32, or None if it sees all of it.
+    """
+
+    prefix: tf.Tensor
+    tail: tf.Tensor | None = None
+
+
+def view(prefix: Prefix, position: tf.Tensor, steps: tf.Tensor, window: int | None) -> View:
+    """What the position after prefix and tail sees, in a layer with this window or none.
+
+    Args:
+        prefix: what the tail follows.
+        position: [B] int32, the position's number in its row.
+        steps: scalar int32 S, length of the tail, whose last token is the position itself.
+        window: positions seen at most, itself counted.
+    """
+    if window is None:
+        return View(prefix.bias)
+    near = inside(position[:, None] - prefix.positions, window)
+    distance = steps - 1 - tf.range(steps)
+    return View(prefix.bias + prefix_bias(near), tf.where(inside(distance, window), 0.0, _MASKED))
 
 
 def prefix_bias(mask: tf.Tensor) -> tf.Tensor:
@@ -33,15 +65,15 @@ def prefix_bias(mask: tf.Tensor) -> tf.Tensor:
 
 
 def attend_prefix_and_tail(
-    q: tf.Tensor, prefix: tuple[tf.Tensor, tf.Tensor], bias: tf.Tensor, tail: tuple[tf.Tensor, tf.Tensor]
+    q: tf.Tensor, prefix: tuple[tf.Tensor, tf.Tensor], seen: View, tail: tuple[tf.Tensor, tf.Tensor]
 ) -> tf.Tensor:
     """Grouped-query attention of one position over prefix and tail.
 
     Args:
         q: [B, H, 1, D].
         prefix: keys and values [B, Hkv, P, D]; P may be 0.
-        bias: [B, 1, 1, P] of `prefix_bias`.
-        tail: keys and values [B, Hkv, S, D], all visible, the position's own last; S ≥ 1.
+        seen: what the position sees.
+        tail: keys and values [B, Hkv, S, D], the position's own last; S ≥ 1.
 
     Returns:
         [B, H, 1, D]; equal to `models.attention.attend` over the joined context up to rounding.
@@ -50,8 +82,10 @@ def attend_prefix_and_tail(
     batch, old = tf.shape(q)[0], tf.shape(prefix[0])[2]
     # With one position a head, the query heads of one key head are the rows of one product.
     rows = tf.reshape(q * (width**-0.5), [batch, kv_heads, heads // kv_heads, width])
-    prefix_scores = tf.matmul(rows, prefix[0], transpose_b=True) + bias
+    prefix_scores = tf.matmul(rows, prefix[0], transpose_b=True) + seen.prefix
     tail_scores = tf.matmul(rows, tail[0], transpose_b=True)
+    if seen.tail is not None:
+        tail_scores += seen.tail
     weights = tf.nn.softmax(tf.concat([prefix_scores, tail_scores], axis=-1))
     mixed = tf.matmul(weights[..., :old], prefix[1]) + tf.matmul(weights[..., old:], tail[1])
     return tf.reshape(mixed, [batch, heads, 1, width])

@@ -25,23 +25,30 @@ class TensorFiles:
     Args:
         directory: holds `model.safetensors`, or `model.safetensors.index.json` and its shards.
         handles: tensor name → open safetensors file that holds it.
+        prefix: beginning of all names, which the files may leave out.
 
     Attributes:
         names: all tensor names.
     """
 
-    def __init__(self, directory: Path, handles: dict[str, Any]) -> None:
+    def __init__(self, directory: Path, handles: dict[str, Any], prefix: str = "") -> None:
         self.directory = directory
         self._handles = handles
+        lacks = not any(name.startswith(prefix) for name in handles)
+        self._stored = {prefix + name if lacks else name: name for name in handles}
 
     @property
     def names(self) -> set[str]:
         """All tensor names."""
-        return set(self._handles)
+        return set(self._stored)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a tensor."""
-        return tuple(self._handles[name].get_slice(name).get_shape())
+        return tuple(self._slice(name).get_shape())
+
+    def _slice(self, name: str) -> Any:
+        stored = self._stored[name]
+        return self._handles[stored].get_slice(stored)
 
     def read(self, name: str) -> np.ndarray:
         """A tensor, converted to float32.
@@ -49,19 +56,24 @@ class TensorFiles:
         Raises:
             CheckpointError: it is stored in a type that is not a plain float, e.g. quantised.
         """
-        dtype = self._handles[name].get_slice(name).get_dtype()
+        dtype = self._slice(name).get_dtype()
         if dtype not in _DTYPES:
             raise CheckpointError(
                 f"{self.directory}: tensor `{name}` is stored as {dtype}.",
                 field=name,
                 remedy=f"Use a checkpoint in one of {', '.join(sorted(_DTYPES))}.",
             )
-        return self._handles[name].get_tensor(name).astype(np.float32, copy=False)
+        stored = self._stored[name]
+        return self._handles[stored].get_tensor(stored).astype(np.float32, copy=False)
 
 
 @contextmanager
-def open_tensors(directory: Path) -> Iterator[TensorFiles]:
+def open_tensors(directory: Path, prefix: str = "") -> Iterator[TensorFiles]:
     """Open a checkpoint's weight files; nothing is read until a tensor is asked for.
+
+    Args:
+        directory: of the checkpoint.
+        prefix: beginning of all tensor names, which the files may leave out.
 
     Raises:
         CheckpointError: no weight file, a missing shard, or a file that is not safetensors.
@@ -79,7 +91,7 @@ def open_tensors(directory: Path) -> Iterator[TensorFiles]:
                     remedy="Download the checkpoint again.",
                 )
             handles.update(dict.fromkeys(held if wanted is None else wanted, handle))
-        yield TensorFiles(directory, handles)
+        yield TensorFiles(directory, handles, prefix)
 
 
 def _files(directory: Path) -> list[tuple[Path, set[str] | None]]:

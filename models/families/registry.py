@@ -7,9 +7,12 @@ from typing import Any
 
 from models.contract.errors import CheckpointError
 from models.families.family import Family
+from models.families.gpt2 import GPT2
 from models.families.llama import LLAMA
+from models.families.mistral import MISTRAL
+from models.families.qwen2 import QWEN2
 
-FAMILIES: dict[str, Family] = {LLAMA.name: LLAMA}
+FAMILIES: dict[str, Family] = {family.name: family for family in (LLAMA, GPT2, MISTRAL, QWEN2)}
 
 
 def family_of(raw: Mapping[str, Any], source: str = "config.json") -> Family:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.attention import attend
+from models.attention import attend, causal_mask, inside
 from models.contract.signatures import NO_ID
 from models.decode_loop import decode_steps
 from models.decoder import Decoder
@@ -74,13 +74,16 @@ class PagedSignatures(tf.Module):
         column = tf.range(width)
         blocks = self.cache.blocks_of(block_table, start)
         slots = self.cache.slots_of(block_table, start, lengths, width)
-        mask = _chunk_mask(start, width, tf.shape(blocks)[2] * self.cache.block_size)
+        windows = self.decoder.config.windows
+        cached = tf.shape(blocks)[2] * self.cache.block_size
+        masks = {window: _chunk_mask(start, width, cached, window) for window in dict.fromkeys(windows)}
         positions = start[:, None] + column[None]
-        x = self.decoder.embed(ids)
+        x = self.decoder.embed(ids, positions)
         for layer, block in enumerate(self.decoder.blocks):
             q, k, v = block.project(x, positions)
             old_k, old_v = self.cache.gather(layer, blocks)
-            attention = attend(q, tf.concat([old_k, k], axis=2), tf.concat([old_v, v], axis=2), mask)
+            keys, values = tf.concat([old_k, k], axis=2), tf.concat([old_v, v], axis=2)
+            attention = attend(q, keys, values, masks[windows[layer]])
             self.cache.scatter(layer, slots, k, v)
             x = block.finish(x, attention)
         return x
@@ -106,9 +109,9 @@ class PagedSignatures(tf.Module):
         blocks = self.cache.blocks_of(block_table, length)
         layers = range(len(self.decoder.blocks))
         keys, values = zip(*(self.cache.gather(layer, blocks) for layer in layers), strict=True)
-        live = tf.range(tf.shape(blocks)[2] * self.cache.block_size)[None] < length[:, None]
+        positions = tf.range(tf.shape(blocks)[2] * self.cache.block_size)[None]
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
-        prefix = Prefix(list(keys), list(values), prefix_bias(live))
+        prefix = Prefix(list(keys), list(values), prefix_bias(positions < length[:, None]), positions)
         made = decode_steps(self.decoder, last_id, length, prefix, rows, steps)
         slots = self.cache.slots_of(block_table, length, tf.fill(tf.shape(length), steps), steps)
         tail = tf.unstack(made.tail, axis=0)
@@ -134,19 +137,14 @@ class PagedSignatures(tf.Module):
         return {"nonce": self.cache.nonce.read()}
 
 
-def _chunk_mask(start: tf.Tensor, width: tf.Tensor, prefix: tf.Tensor) -> tf.Tensor:
-    """Who sees whom, [B, T, P + T] bool: all of a row's prefix, and the chunk causally."""
-    column = tf.range(width)
-    causal = (column[:, None] >= column[None])[None]
-    live = (tf.range(prefix)[None] < start[:, None])[:, None]
+def _chunk_mask(start: tf.Tensor, width: tf.Tensor, prefix: tf.Tensor, window: int | None) -> tf.Tensor:
+    """Who sees whom, [B, T, P + T] bool: a row's prefix, and the chunk causally, as far as the window."""
+    column, old = tf.range(width), tf.range(prefix)[None, None]
+    position = start[:, None, None] + column[None, :, None]
+    live = (old < start[:, None, None]) & inside(position - old, window)
     rows = tf.shape(start)[0]
-    return tf.concat(
-        [
-            tf.broadcast_to(live, tf.stack([rows, width, prefix])),
-            tf.broadcast_to(causal, tf.stack([rows, width, width])),
-        ],
-        axis=2,
-    )
+    chunk = tf.broadcast_to(causal_mask(width, window=window), tf.stack([rows, width, width]))
+    return tf.concat([live, chunk], axis=2)
 
 
 def finished_at(ids: tf.Tensor, stop_ids: tf.Tensor) -> tf.Tensor:

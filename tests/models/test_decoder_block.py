@@ -4,7 +4,8 @@ import keras
 import numpy as np
 
 from models.attention import attend, causal_mask
-from models.decoder_block import DecoderBlock, linear, rms_norm
+from models.decoder_block import DecoderBlock, linear
+from models.norms import rms_norm
 from tests.tiny import TINY
 
 RANDOM = np.random.default_rng(0)

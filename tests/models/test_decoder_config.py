@@ -78,7 +78,8 @@ def test_a_field_that_would_change_the_computation_is_refused_by_name(field: str
 @pytest.mark.parametrize(
     "fields",
     [
-        {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2"},
+        {"architectures": ["GPTNeoXForCausalLM"], "model_type": "gpt_neox"},
+        {"architectures": ["GPT2Model"], "model_type": "gpt2"},
         {"architectures": ["LlamaForSequenceClassification"]},
         {"model_type": "mistral"},
         {"model_type": None},
