@@ -67,6 +67,15 @@ class ObservedDagRunner(LocalDagRunner):
 
 
 def _state(connection: Any, info: Any) -> str:
+    """How an execution ended; TFX does not raise if a component found no inputs.
+
+    Raises:
+        RuntimeError: it neither completed nor was answered from cache.
+    """
     with connection as handle:
         (execution,) = handle.store.get_executions_by_id([info.execution_id])
-    return "cached" if execution.last_known_state == execution.CACHED else "complete"
+    if execution.last_known_state == execution.CACHED:
+        return "cached"
+    if execution.last_known_state != execution.COMPLETE:
+        raise RuntimeError("it did not run: its inputs were not found")
+    return "complete"

@@ -14,8 +14,8 @@ from pathlib import Path
 from ml_metadata import metadata_store
 
 from components.metadata.connection_proto import connection_proto
-from components.metadata.escaping_store import EscapingStore
 from components.metadata.metadata_connection import MetadataConnection
+from components.metadata.postgresql_store import PostgresqlStore
 from models.contract.errors import ConfigError
 
 _LOG_PREFIX = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.]+:\d+\] ")
@@ -44,7 +44,7 @@ def open_metadata(connection: MetadataConnection, *, readonly: bool = True) -> m
     config = connection_proto(connection, readonly=readonly)
     if connection.kind == "sqlite":
         return metadata_store.MetadataStore(config)
-    store = EscapingStore if connection.kind == "postgresql" else metadata_store.MetadataStore
+    store = PostgresqlStore if connection.kind == "postgresql" else metadata_store.MetadataStore
     with _native_stderr() as chatter:
         try:
             return store(config)

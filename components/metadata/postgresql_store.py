@@ -1,4 +1,4 @@
-"""EscapingStore: a metadata store on PostgreSQL that keeps text with backslashes."""
+"""PostgresqlStore: ML Metadata on PostgreSQL, its faults worked round."""
 
 from __future__ import annotations
 
@@ -13,14 +13,29 @@ _ESCAPE = "\ue05c"
 _ENCODED = ((_ESCAPE, _ESCAPE + "0"), ("\\", _ESCAPE + "1"), ("\0", _ESCAPE + "2"))
 
 
-class EscapingStore(metadata_store.MetadataStore):
-    """Writes backslashes and NUL characters as private-use characters and reads them back.
+_BY_ID = {
+    "GetArtifactsByID": ("artifact_ids", "artifacts"),
+    "GetArtifactTypesByID": ("type_ids", "artifact_types"),
+    "GetExecutionsByID": ("execution_ids", "executions"),
+    "GetContextsByID": ("context_ids", "contexts"),
+}
+"""Method → fields of request and response whose order callers take to be the same."""
 
-    ML Metadata quotes text by libpq's `PQescapeLiteral` and cuts off the first and the last character.
-    For a text with a backslash the literal begins with ` E'`, so what is left is broken SQL and the
-    statement fails: `EscapeString` in google/ml-metadata, metadata_store/postgresql_metadata_source.cc.
-    Every component whose parameters are JSON with an escaped character is hit. Other readers of the
-    database see the private-use characters.
+
+class PostgresqlStore(metadata_store.MetadataStore):
+    """ML Metadata's store, with two faults of its PostgreSQL source worked round.
+
+    **Backslashes.** Text is quoted by libpq's `PQescapeLiteral`, and the first and last character are cut
+    off. For a text with a backslash the literal begins with ` E'`, so what is left is broken SQL and the
+    statement fails (`EscapeString` in google/ml-metadata, metadata_store/postgresql_metadata_source.cc):
+    any component whose parameters are JSON with an escaped character is hit. Backslashes, and NULs which
+    end a text, are therefore written as private-use characters and read back; other readers of the
+    database see those.
+
+    **Order.** Rows are selected without ORDER BY, and PostgreSQL moves a row that is updated. TFX pairs
+    the answer of `get_artifacts_by_id` with the ids it asked for (`get_cached_outputs` in tensorflow/tfx,
+    orchestration/portable/cache_utils.py): a cached component's outputs get swapped. Answers are therefore
+    put into the order asked for.
     """
 
     def _call_method(self, method_name: str, request: Message, response: Message) -> None:
@@ -29,6 +44,14 @@ class EscapingStore(metadata_store.MetadataStore):
         _map_text(sent, encode)
         super()._call_method(method_name, sent, response)
         _map_text(response, decode)
+        if method_name in _BY_ID:
+            ids, rows = _BY_ID[method_name]
+            _sort(getattr(response, rows), list(getattr(request, ids)))
+
+
+def _sort(rows: Any, ids: list[int]) -> None:
+    places = {row_id: place for place, row_id in reversed(list(enumerate(ids)))}
+    rows.sort(key=lambda row: places[row.id])
 
 
 def encode(text: str) -> str:
