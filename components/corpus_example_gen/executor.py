@@ -17,13 +17,11 @@ from tfx.proto import example_gen_pb2
 from tfx.types import artifact_utils, standard_component_specs
 
 from components.corpus_example_gen.corpus_config import CorpusConfig
+from components.corpus_example_gen.report_file import REPORT
 from models.contract.errors import DataError
 from preprocessing.corpus_document import CorpusDocument, cut, read_bytes
 from preprocessing.corpus_files import CorpusFile, list_files
 from preprocessing.corpus_plan import SPLITS, CorpusPlan
-
-REPORT = "corpus_report.json"
-"""In the artifact's folder: what was kept and what was left out."""
 
 _DATA = "data_tfrecord"
 
