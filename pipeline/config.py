@@ -18,6 +18,7 @@ from components.perplexity_evaluator.gate_config import GateConfig
 from components.pusher.push_config import PushConfig
 from components.serving_validator.validation_config import ValidationConfig
 from components.trainer.training_config import TrainingConfig
+from components.tuner.tuning_config import TuningConfig
 from models.contract.errors import ConfigError
 from pipeline.completion_config import CompletionConfig
 from pipeline.model_config import ModelConfig
@@ -43,6 +44,9 @@ class RunConfig(BaseModel):
     model: ModelConfig = Field(description="The pretrained model and the name of the result.")
     corpus: CorpusConfig = Field(description="The text to fine-tune on.")
     training: TrainingConfig = Field(default_factory=TrainingConfig, description="How to fine-tune.")
+    tuning: TuningConfig | None = Field(
+        default=None, description="A search for training settings beforehand; by default there is none."
+    )
     export: ExportConfig = Field(default_factory=ExportConfig, description="Sizes of the model package.")
     evaluation: EvaluationConfig = Field(
         default_factory=EvaluationConfig, description="How perplexity is measured."

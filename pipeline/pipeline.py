@@ -14,6 +14,8 @@ from components.perplexity_evaluator.component import perplexity_evaluator
 from components.pusher.component import pusher
 from components.serving_validator.component import serving_validator
 from components.trainer.component import trainer
+from components.tuner.component import tuner
+from components.warm_start.component import warm_start
 from pipeline.config import RunConfig
 from pipeline.run_id import new_run_id
 from preprocessing.preprocessing_fn import PREPROCESSING_FN, transform_config
@@ -40,14 +42,13 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
     run_id = run_id or new_run_id()
     data = _data_components(config)
     corpus, _, schema, _, transform = data
-    train = trainer(
-        config.training,
-        config.model.checkpoint,
+    training = _training_components(
+        config,
         examples=transform.outputs["transformed_examples"],
         transform_graph=transform.outputs["transform_graph"],
         schema=schema.outputs["schema"],
-        state_directory=(config.workdir / "training").resolve(),
     )
+    train = training[-1]
     export = exporter(config.export, checkpoint=train.outputs["model"], model_name=config.model.name)
     judges = _judging_components(
         config,
@@ -59,7 +60,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
     return tfx.dsl.Pipeline(
         pipeline_name=config.name,
         pipeline_root=str(config.pipeline_root),
-        components=[*data, train, export, *judges],
+        components=[*data, *training, export, *judges],
         enable_cache=True,
         # A compiled pipeline is written down and sent about; the runner adds the password.
         metadata_connection_config=connection_proto(config.metadata_connection, with_password=False),
@@ -84,6 +85,30 @@ def _data_components(config: RunConfig) -> tuple[Any, Any, Any, Any, Any]:
         disable_statistics=True,
     )
     return corpus, statistics, schema, validator, transform
+
+
+def _training_components(config: RunConfig, **data: Any) -> list[Any]:
+    """From ids to a checkpoint: WarmStart and Tuner where the configuration asks for them, the Trainer.
+
+    Args:
+        config: the run.
+        data: channels of Transform's outputs and the schema.
+    """
+    options: dict[str, Any] = {**data, "state_directory": (config.workdir / "training").resolve()}
+    nodes: list[Any] = []
+    if config.training.start_from == "latest_blessed":
+        start = warm_start(
+            push_base=config.push_base,
+            pretrained=config.model.checkpoint.resolve(),
+            metadata=config.metadata_connection,
+        )
+        nodes.append(start)
+        options["base_model"] = start.outputs["start"]
+    if config.tuning is not None:
+        search = tuner(config.tuning, config.training, config.model.checkpoint, **options)
+        nodes.append(search)
+        options["hyperparameters"] = search.outputs["best_hyperparameters"]
+    return [*nodes, trainer(config.training, config.model.checkpoint, **options)]
 
 
 def _judging_components(

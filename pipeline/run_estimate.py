@@ -57,7 +57,7 @@ class RunEstimate:
             * evaluation.context
             / min(evaluation.effective_stride, evaluation.context - 1)
         )
-        train_flops = 6 * parameters * training.steps * training.tokens_per_step
+        train_flops = _training_flops(config, parameters)
         score_flops = 2 * 2 * parameters * scored
         seconds = (
             OVERHEAD_SECONDS
@@ -89,6 +89,19 @@ class RunEstimate:
         if self.disk_bytes > free_disk:
             lines.append(f"! This may not fit on the disk of {config.workdir}: free some space first.")
         return lines
+
+
+def _training_flops(config: RunConfig, parameters: int) -> float:
+    """Of training, its validations and the trials before it; frozen weights need no gradients."""
+    training, tuning = config.training, config.tuning
+    per_token = (6 if training.method == "full" else 4) * parameters
+    validations = (
+        2 + training.steps // training.validation.every_steps if training.validation.every_steps else 0
+    )
+    per_run = 2 * parameters * training.validation.tokens * validations
+    tokens = training.steps * training.tokens_per_step
+    trials = tuning.trials * (per_token * (tuning.tokens or tokens) + per_run) if tuning else 0
+    return per_token * tokens + per_run + trials
 
 
 def measure_gigaflops(seconds: float = 0.3) -> float:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from components.tuner.tuning_config import TuningConfig
 from pipeline.config import RunConfig
 from pipeline.run_estimate import RunEstimate, measure_gigaflops
 from tests.tiny import TINY
@@ -15,7 +16,7 @@ CONFIG = RunConfig.from_raw(
 LARGE = replace(TINY, hidden_size=512, intermediate_size=1024, num_layers=8)
 
 
-def _with(**training: int) -> RunConfig:
+def _with(**training: int | str) -> RunConfig:
     return CONFIG.model_copy(update={"training": CONFIG.training.model_copy(update=training)})
 
 
@@ -42,3 +43,10 @@ def test_a_shortage_is_said():
 
 def test_the_measured_speed_is_plausible():
     assert 0.1 < measure_gigaflops(seconds=0.02) < 1e5
+
+
+def test_adapters_take_less_time_and_trials_more():
+    base = RunEstimate.make(CONFIG, LARGE, 50).seconds
+    assert RunEstimate.make(_with(method="lora"), LARGE, 50).seconds < base
+    search = TuningConfig(parameters={"learning_rate": {"min": 1e-5, "max": 1e-3, "scale": "log"}}, trials=3)
+    assert RunEstimate.make(CONFIG.model_copy(update={"tuning": search}), LARGE, 50).seconds > base
