@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+
+from preprocessing.training_document import TrainingDocument
 
 PAD_SEGMENT = -1
 """Segment of padded positions: no document's."""
@@ -20,7 +23,8 @@ class PackedRow:
         positions: int32; from 0 within each segment.
         segment_ids: int32; one per document in the row, PAD_SEGMENT for padding.
         labels: int32; the id that follows in the same document, also if it lies in the next row.
-        weights: float32; 1 where there is a label, 0 at a document's last id and in padding.
+        weights: float32; 1 where the label is learned, 0 where it is not, at a document's last id and in
+            padding.
     """
 
     ids: np.ndarray
@@ -31,7 +35,12 @@ class PackedRow:
 
 
 def pack(
-    documents: Iterable[np.ndarray], length: int, *, end_id: int, begin_id: int | None = None
+    documents: Iterable[TrainingDocument | np.ndarray],
+    length: int,
+    *,
+    end_id: int,
+    begin_id: int | None = None,
+    special_ids: frozenset[int] = frozenset(),
 ) -> Iterator[PackedRow]:
     """Put documents one after the other and cut the stream into rows.
 
@@ -39,15 +48,19 @@ def pack(
     document's first is the label of exactly one position. The last row is padded.
 
     Args:
-        documents: ids of each, 1-D; may be endless.
+        documents: of plain text the ids are enough, 1-D; may be endless.
         length: T, positions of a row.
-        end_id: put after each document, and learned.
-        begin_id: put before each document, if given.
+        end_id: put after each plain text, and learned; see `TrainingDocument.framed`.
+        begin_id: put before each plain text, if given.
+        special_ids: ids of special tokens.
     """
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     filled = 0
     for document in documents:
-        for piece in _pieces(_framed(document, end_id, begin_id), length, filled):
+        if isinstance(document, np.ndarray):
+            document = TrainingDocument(document)
+        framed = document.framed(end_id, begin_id, special_ids)
+        for piece in _pieces(*framed, length, filled):
             pieces.append(piece)
             filled += len(piece[0])
             if filled == length:
@@ -57,25 +70,50 @@ def pack(
         yield _row(pieces, length)
 
 
-def shuffled(documents: Sequence[np.ndarray], seed: int) -> Iterator[np.ndarray]:
-    """All documents again and again, each time in another order that only the seed decides."""
+Document = TypeVar("Document", TrainingDocument, np.ndarray)
+
+
+def shuffled(
+    documents: Sequence[Document], seed: int, weights: np.ndarray | None = None
+) -> Iterator[Document]:
+    """The documents again and again, each time in another order that only the seed decides.
+
+    Args:
+        documents: all of them.
+        seed: of the orders.
+        weights: how often each is drawn per pass, float64 [N], above 0; once if not given. After any
+            number of passes a document has been drawn that often times its weight, rounded down or up;
+            weights all below 1 count in relation to the largest.
+    """
+    if weights is None:
+        weights = np.ones(len(documents))
+    weights = weights / min(1.0, weights.max(initial=0)) if len(weights) else weights
+    shift = _shifts(weights, seed)
     epoch = 0
-    while documents:
-        for index in np.random.default_rng([seed, epoch]).permutation(len(documents)):
+    while len(documents):
+        drawn = np.floor(weights * (epoch + 1) + shift) - np.floor(weights * epoch + shift)
+        indices = np.repeat(np.arange(len(documents)), drawn.astype(np.int64))
+        for index in indices[np.random.default_rng([seed, epoch]).permutation(len(indices))]:
             yield documents[index]
         epoch += 1
 
 
-def _framed(document: np.ndarray, end_id: int, begin_id: int | None) -> np.ndarray:
-    begin = [] if begin_id is None else [begin_id]
-    return np.concatenate([begin, document, [end_id]]).astype(np.int32)
+def _shifts(weights: np.ndarray, seed: int) -> np.ndarray:
+    """Where in [0, 1) each document begins to count, spread evenly over those of the same weight."""
+    shifts = np.empty(len(weights))
+    for number, weight in enumerate(np.unique(weights)):
+        same = np.flatnonzero(weights == weight)
+        order = np.random.default_rng([seed, number, len(same)]).permutation(len(same))
+        shifts[same] = (order + 0.5) / len(same)
+    return shifts
 
 
-def _pieces(ids: np.ndarray, length: int, filled: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _pieces(
+    ids: np.ndarray, learned: np.ndarray, length: int, filled: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Cut a document at the row ends: ids, labels and weights of each piece."""
     labels = np.append(ids[1:], np.int32(0))
-    weights = np.ones(len(ids), np.float32)
-    weights[-1] = 0
+    weights = np.append(learned[1:], False).astype(np.float32)
     start = 0
     while start < len(ids):
         stop = start + length - filled

@@ -113,7 +113,8 @@ def training_data(patterns: list[str], checkpoint: Path, config: TrainingConfig)
     """Documents of the transformed examples, with the marks of the checkpoint's tokenizer."""
     tokenizer = load_tokenizer(checkpoint)
     end = document_end(tokenizer.special_ids, tokenizer.eos_ids, config.document_end)
-    return TrainingData(read_documents(patterns), end, tokenizer.bos_id if tokenizer.add_bos else None)
+    begin = tokenizer.bos_id if tokenizer.add_bos else None
+    return TrainingData(read_documents(patterns), end, begin, frozenset(tokenizer.special_ids.values()))
 
 
 def held_out_data(patterns: list[str], checkpoint: Path, config: TrainingConfig) -> TrainingData | None:

@@ -31,8 +31,8 @@ def test_documents_come_by_path_however_they_are_stored(tmp_path):
     write_examples(tmp_path / "x-1.gz", [("c", [3]), ("a", [1, 1])])
     write_examples(tmp_path / "x-0.gz", [("b", [2])])
     documents = read_documents([str(tmp_path / "x-*")])
-    assert [d.tolist() for d in documents] == [[1, 1], [2], [3]]
-    assert all(d.dtype == np.int32 for d in documents)
+    assert [d.ids.tolist() for d in documents] == [[1, 1], [2], [3]]
+    assert all(d.ids.dtype == np.int32 for d in documents)
 
 
 @pytest.mark.parametrize("entries", [[], [("a", [])]])
