@@ -9,8 +9,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import psutil
 
 from components.blessing import is_blessed
 from components.pusher.push_result import PushResult
-from components.pusher.release_directory import ReleaseDirectory, flush
+from components.pusher.release_directory import ReleaseDirectory, flush, write_errors
 from components.pusher.retention import remove_surplus
 from models.contract.errors import ConfigError, PackageError
 from models.contract.manifest import MANIFEST_PATH, Manifest
@@ -76,7 +75,7 @@ class PackagePusher:
                 too full.
         """
         manifest = dataclasses.replace(Manifest.load(package), run_id=run_id, evaluation=evaluation)
-        with self._write_errors():
+        with write_errors(self._base):
             self._base.mkdir(parents=True, exist_ok=True)
             with self._releases.locked():
                 same = self._unchanged(manifest)
@@ -133,17 +132,6 @@ class PackagePusher:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
                 version += 1
-
-    @contextmanager
-    def _write_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise ConfigError(
-                f"push directory {self._base} cannot be written: {error.strerror}.",
-                field="push.directory",
-                remedy="Name a writable folder as `push.directory`.",
-            ) from error
 
     def _sweep(self) -> None:
         """Remove what pushes that were killed have left behind."""

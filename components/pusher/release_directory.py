@@ -70,7 +70,7 @@ class ReleaseDirectory:
             ConfigError: the directory cannot be written, or another process holds it for too long.
             PackageError: `labels.json` cannot be read, or is missing beside a broken `releases.jsonl`.
         """
-        with (self.base / LOCK_FILE).open("a+", encoding="utf-8") as file:
+        with write_errors(self.base), (self.base / LOCK_FILE).open("a+", encoding="utf-8") as file:
             self._acquire(file)
             self._recover()
             yield self
@@ -89,8 +89,8 @@ class ReleaseDirectory:
 
         Raises:
             ConfigError: the change makes no sense in this state (`Labels.after`).
-            OSError: the files cannot be written. If `labels.json` was, the change has happened, and its
-                line follows with the next change.
+            OSError: the files cannot be written (`locked` makes it a ConfigError). If `labels.json` was,
+                the change has happened, and its line follows with the next change.
         """
         concerned = from_version if to_version is None else to_version
         run_id, content_hash, blessed = self._facts(concerned)
@@ -245,6 +245,23 @@ class ReleaseDirectory:
             os.fsync(file.fileno())
         flush(self.base)
         self.log = ReleaseLog((*self.log.records, record), self.log.broken)
+
+
+@contextmanager
+def write_errors(base: Path) -> Iterator[None]:
+    """Turn the system's errors into one that names the push directory.
+
+    Raises:
+        ConfigError: a file below `base` could not be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"push directory {base} cannot be written: {error.strerror}.",
+            field="push.directory",
+            remedy="Name a writable folder as `push.directory`.",
+        ) from error
 
 
 def flush(path: Path) -> None:
