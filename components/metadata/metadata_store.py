@@ -7,6 +7,7 @@ import re
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from models.contract.errors import ConfigError
 _LOG_PREFIX = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.]+:\d+\] ")
 _MISSING = re.compile(r"(?i)unknown database|database \S+ does not exist")
 _PROBE_SECONDS = 3.0
+_STDERR_LOCK = threading.Lock()
 _REMEDIES = (
     (_MISSING, "The first run makes it, if `metadata.create_database` is on."),
     (re.compile(r"(?i)authentication|access denied"), "Correct `metadata.user` and the password."),
@@ -121,9 +123,9 @@ def _reason(error: str, chatter: str) -> str:
 @contextmanager
 def _native_stderr() -> Iterator[Callable[[], str]]:
     """Catch what ML Metadata's C++ writes to file descriptor 2; yields a function that reads it."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as file:
+    with _STDERR_LOCK, tempfile.TemporaryFile() as file:
+        sys.stderr.flush()
+        kept = os.dup(2)
         os.dup2(file.fileno(), 2)
 
         def read() -> str:
