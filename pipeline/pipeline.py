@@ -12,6 +12,7 @@ from components.exporter.component import exporter
 from components.metadata.connection_proto import connection_proto
 from components.perplexity_evaluator.component import perplexity_evaluator
 from components.pusher.component import pusher
+from components.reporter.component import reporter
 from components.serving_validator.component import serving_validator
 from components.trainer.component import trainer
 from components.tuner.component import tuner
@@ -57,6 +58,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         checkpoint=train.outputs["model"],
         package=export.outputs["package"],
     )
+    told = _reporter(config, run_id, examples=corpus, training=train, package=export, judges=judges)
     return tfx.dsl.Pipeline(
         pipeline_name=config.name,
         pipeline_root=str(config.pipeline_root),
@@ -70,7 +72,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
 
 def _data_components(config: RunConfig) -> tuple[Any, Any, Any, Any, Any]:
     """From the corpus to ids: ExampleGen, StatisticsGen, SchemaGen, ExampleValidator, Transform."""
-    corpus = corpus_example_gen(config.corpus)
+    corpus = corpus_example_gen(config.corpus, checkpoint=config.model.checkpoint)
     examples = corpus.outputs["examples"]
     statistics = tfx.components.StatisticsGen(examples=examples)
     schema = tfx.components.SchemaGen(statistics=statistics.outputs["statistics"])
@@ -142,3 +144,24 @@ def _judging_components(
         run_id=run_id,
     )
     return baseline, evaluate, serve, push
+
+
+def _reporter(
+    config: RunConfig, run_id: str, *, examples: Any, training: Any, package: Any, judges: tuple[Any, ...]
+) -> Any:
+    """The report on all of it; it waits for the pusher, the last to decide anything."""
+    baseline, evaluate, serve, push = judges
+    return reporter(
+        examples=examples.outputs["examples"],
+        model_run=training.outputs["model_run"],
+        package=package.outputs["package"],
+        baseline=baseline.outputs["baseline"],
+        evaluation=evaluate.outputs["evaluation"],
+        model_blessing=evaluate.outputs["model_blessing"],
+        infra_blessing=serve.outputs["infra_blessing"],
+        pushed_model=push.outputs["pushed_model"],
+        config=config.to_yaml(),
+        pipeline=config.name,
+        model=config.model.name,
+        run_id=run_id,
+    )

@@ -38,7 +38,7 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
         lambda: _check_sizes(config, decoder),
         lambda: _check_folders(config),
         lambda: check_database(config.metadata_connection),
-        lambda: list_files(config.corpus.sources),
+        lambda: list_files(config.corpus.sources, config.corpus.spans),
     ]
     if decoder is not None:
         checks.append(lambda: _check_document_end(config))

@@ -7,10 +7,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from models.contract.errors import DataError
+from preprocessing.corpus_format import FileFormat
 from preprocessing.corpus_source import CorpusSource
 from preprocessing.glob_filter import GlobFilter
+from preprocessing.span_paths import SpanPath, find_spans
+from preprocessing.span_window import SpanWindow
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,10 +23,14 @@ class CorpusFile:
 
     Args:
         source: name of its source.
-        path: relative to the source's folder, `/` between parts.
+        path: relative to the source's folder, `/` between parts; of a source with spans from the first
+            part on that tells the span.
         location: where it lies.
         size: bytes.
         modified: time of its last change, in nanoseconds.
+        format: how it is read.
+        span: number of its span, or None.
+        prefix: the part of the path that tells the span; groups do not depend on it.
     """
 
     source: str
@@ -30,17 +38,41 @@ class CorpusFile:
     location: str
     size: int
     modified: int
+    format: FileFormat = "text"
+    span: int | None = None
+    prefix: str = ""
 
 
-def list_files(sources: Sequence[CorpusSource]) -> list[CorpusFile]:
-    """Every file of the sources, in the order of the sources, then of the paths.
+def list_files(sources: Sequence[CorpusSource], spans: SpanWindow | None = None) -> list[CorpusFile]:
+    """Every file of the sources, in the order of the sources, then of spans and paths.
 
     Links to folders are not followed.
 
+    Args:
+        sources: the corpus.
+        spans: which spans of those sources that have some; the newest by default.
+
     Raises:
-        DataError: a source does not exist, cannot be listed or has no matching file.
+        DataError: a source does not exist, cannot be listed, has no matching file or none of the spans.
     """
-    return [file for source in sources for file in _list_source(source)]
+    found = {source.name: find_spans(str(source.root)) for source in sources if source.has_spans}
+    chosen = set((spans or SpanWindow()).choose(one.span for paths in found.values() for one in paths))
+    files: list[CorpusFile] = []
+    for source in sources:
+        if source.has_spans:
+            wanted = [one for one in found[source.name] if one.span in chosen]
+            if not wanted:
+                raise _no_span(source, found[source.name], spans or SpanWindow(), chosen)
+            files += [file for one in wanted for file in _list_span(source, one)]
+        else:
+            files += _list_source(source)
+    return files
+
+
+def spans_left_out(sources: Sequence[CorpusSource], files: Sequence[CorpusFile]) -> list[int]:
+    """Spans that are there but that no file of a listing belongs to, ascending."""
+    there = {one.span for source in sources if source.has_spans for one in find_spans(str(source.root))}
+    return sorted(there - {file.span for file in files if file.span is not None})
 
 
 def fingerprint(files: Sequence[CorpusFile]) -> str:
@@ -48,9 +80,16 @@ def fingerprint(files: Sequence[CorpusFile]) -> str:
     digest = hashlib.sha256()
     for file in files:
         digest.update(
-            f"{file.source}\0{file.path}\0{file.size}\0{file.modified}\n".encode("utf-8", "replace")
+            f"{file.source}\0{file.path}\0{file.size}\0{file.modified}\n".encode("utf-8", "surrogateescape")
         )
     return digest.hexdigest()
+
+
+def _list_span(source: CorpusSource, one: SpanPath) -> list[CorpusFile]:
+    if one.root.is_file():
+        return [_describe(source, one.prefix, one.root, one)]
+    found = _list_folder(source, one.root, one)
+    return found or _nothing_matches(source, one.root)
 
 
 def _list_source(source: CorpusSource) -> list[CorpusFile]:
@@ -62,18 +101,27 @@ def _list_source(source: CorpusSource) -> list[CorpusFile]:
             remedy="Correct the source's `path` in the configuration.",
         )
     if root.is_file():
-        return [_describe(source.name, root.name, root)]
+        return [_describe(source, root.name, root)]
+    return _list_folder(source, root) or _nothing_matches(source, root)
+
+
+def _list_folder(source: CorpusSource, root: Path, span: SpanPath | None = None) -> list[CorpusFile]:
     matches = GlobFilter(source.include, source.exclude)
-    found = [_describe(source.name, path, root / path) for path in _walk(root, matches) if matches(path)]
-    if not found:
-        raise DataError(
-            f"corpus source {source.name!r}: no file below {root} matches include {list(source.include)} "
-            f"and exclude {list(source.exclude)}.",
-            field=str(root),
-            remedy="Put text files there or widen the globs ('**/*.py' reaches all depths, '*.py' only the "
-            "folder itself).",
-        )
+    prefix = "" if span is None else f"{span.prefix}/"
+    found = [
+        _describe(source, prefix + path, root / path, span) for path in _walk(root, matches) if matches(path)
+    ]
     return sorted(found, key=lambda file: file.path)
+
+
+def _nothing_matches(source: CorpusSource, root: Path) -> NoReturn:
+    raise DataError(
+        f"corpus source {source.name!r}: no file below {root} matches include {list(source.include)} "
+        f"and exclude {list(source.exclude)}.",
+        field=str(root),
+        remedy="Put text files there or widen the globs ('**/*.py' reaches all depths, '*.py' only the "
+        "folder itself).",
+    )
 
 
 def _walk(root: Path, matches: GlobFilter) -> Iterator[str]:
@@ -84,9 +132,35 @@ def _walk(root: Path, matches: GlobFilter) -> Iterator[str]:
         yield from (prefix + name for name in names if os.path.isfile(os.path.join(folder, name)))
 
 
-def _describe(source: str, path: str, location: Path) -> CorpusFile:
+def _describe(source: CorpusSource, path: str, location: Path, span: SpanPath | None = None) -> CorpusFile:
     status = location.stat()
-    return CorpusFile(source, path, str(location), status.st_size, status.st_mtime_ns)
+    return CorpusFile(
+        source.name,
+        path,
+        str(location),
+        status.st_size,
+        status.st_mtime_ns,
+        source.format_of(location.name),
+        None if span is None else span.span,
+        "" if span is None or location == span.root else f"{span.prefix}/",
+    )
+
+
+def _no_span(
+    source: CorpusSource, there: Sequence[SpanPath], window: SpanWindow, chosen: set[int]
+) -> DataError:
+    if not there:
+        return DataError(
+            f"corpus source {source.name!r}: nothing lies at {source.root}.",
+            field=str(source.root),
+            remedy="Correct the source's `path`, e.g. data/span-{SPAN} for data/span-1 and data/span-2.",
+        )
+    return DataError(
+        f"corpus source {source.name!r} has none of {window} ({sorted(chosen) or 'none there'}); it has "
+        f"spans {[one.span for one in there][-20:]}.",
+        field="corpus.spans",
+        remedy="Wait for its span, or change `corpus.spans` so that every source has one in it.",
+    )
 
 
 def _cannot_list(error: OSError) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import apache_beam as beam
 import tensorflow as tf
 from tfx.components.util import examples_utils
 from tfx.dsl.components.base.base_beam_executor import BaseBeamExecutor
@@ -17,118 +16,131 @@ from tfx.proto import example_gen_pb2
 from tfx.types import artifact_utils, standard_component_specs
 
 from components.corpus_example_gen.corpus_config import CorpusConfig
-from components.corpus_example_gen.report_file import REPORT
-from models.contract.errors import DataError
-from preprocessing.corpus_document import CorpusDocument, cut, read_bytes
-from preprocessing.corpus_files import CorpusFile, list_files
+from components.corpus_example_gen.corpus_inspection import CorpusInspection
+from components.corpus_example_gen.example_writer import write_examples
+from components.corpus_example_gen.report_file import DEAD_LETTERS, REPORT
+from preprocessing.corpus_files import list_files, spans_left_out
 from preprocessing.corpus_plan import SPLITS, CorpusPlan
+from preprocessing.corpus_report import bad_row_counts, corpus_report
+from preprocessing.records.read_settings import ReadSettings
+from preprocessing.similar_documents import drop_leaks, drop_near_duplicates
 
-_DATA = "data_tfrecord"
+SPAN = "span"
+"""Custom property of the artifact: its newest span, as TFX's resolvers read it."""
+
+DEAD_LETTER_COUNT = "dead_letters"
+"""Custom property of the artifact: how many broken rows were left out."""
+
+_SHOWN = 10
 
 
 class CorpusExampleGenExecutor(BaseBeamExecutor):
     """Two passes: inspect every file, decide, then write the documents that are kept.
 
     The decision stands between the passes so that a corpus with a fault is refused before the first
-    record is written, with a DataError of its own instead of a worker's traceback.
+    record is written, with a DataError of its own instead of a worker's traceback. Memory follows the
+    number of documents, some dozen bytes each, not their texts.
     """
 
     def Do(  # noqa: N802
         self, input_dict: dict[str, Any], output_dict: dict[str, Any], exec_properties: dict[str, Any]
     ) -> None:
-        """Write tf.Examples with `text`, `source`, `path` and `group` into one folder per split.
+        """Write tf.Examples into one folder per split, the report and the dead letters.
+
+        An example has `text`, `source`, `path` and `group` (bytes), `weight` (float), of a source with
+        spans `span` (int64), and of a conversation `segments` (bytes) and `segment_kinds` (int64).
 
         Raises:
-            DataError: the corpus is missing, empty, not UTF-8, or cannot be split.
+            DataError: the corpus is missing, damaged, empty, has too many broken rows or leaks, or
+                cannot be split.
+            ConfigError: it has conversations, and the model has no chat template.
         """
         self._log_startup(input_dict, output_dict, exec_properties)
         config = CorpusConfig.model_validate_json(exec_properties["config"])
+        settings = _settings(config, exec_properties.get("chat_template") or None)
         examples = artifact_utils.get_single_instance(output_dict[standard_component_specs.EXAMPLES_KEY])
-        plan = CorpusPlan.make(
-            self._inspect(list_files(config.sources)),
+        inspection = self._inspect(config, settings)
+        plan = _decide(config, settings, inspection)
+        write_examples(
+            plan,
+            settings,
+            make_pipeline=self._make_beam_pipeline,
             group_depth=config.group_depth,
-            eval_fraction=config.eval_fraction,
-            seed=config.seed,
-            on_bad_utf8=config.on_bad_utf8,
+            uri=examples.uri,
         )
-        self._write(plan, config, examples.uri)
-        examples.split_names = artifact_utils.encode_split_names(list(SPLITS))
-        examples_utils.set_payload_format(examples, example_gen_pb2.FORMAT_TF_EXAMPLE)
-        examples_utils.set_file_format(examples, "tfrecords_gzip")
-        _report(plan, Path(examples.uri))
+        report = _report(config, plan)
+        _write_side_files(Path(examples.uri), report, inspection)
+        _describe(examples, report)
 
-    def _inspect(self, files: list[CorpusFile]) -> list[CorpusDocument]:
-        prefix = os.path.join(self._get_tmp_dir(), "inventory")
-        with self._make_beam_pipeline() as pipeline:
-            _ = (
-                pipeline
-                | "Files" >> beam.Create(list(enumerate(files)))
-                | "Inspect" >> beam.Map(_inspect_line)
-                | "WriteInventory" >> beam.io.WriteToText(prefix)
-            )
-        lines = (line for name in tf.io.gfile.glob(f"{prefix}*") for line in tf.io.gfile.GFile(name))
-        return _in_order(json.loads(line) for line in lines)
+    def _inspect(self, config: CorpusConfig, settings: Callable[[str], ReadSettings]) -> CorpusInspection:
+        return CorpusInspection.run(
+            list_files(config.sources, config.spans),
+            settings,
+            make_pipeline=self._make_beam_pipeline,
+            prefix=os.path.join(self._get_tmp_dir(), "corpus"),
+            group_depth=config.group_depth,
+            seed=config.seed,
+        )
 
-    def _write(self, plan: CorpusPlan, config: CorpusConfig, uri: str) -> None:
-        with self._make_beam_pipeline() as pipeline:
-            for split, documents in plan.splits.items():
-                _ = (
-                    pipeline
-                    | f"Documents[{split}]" >> beam.Create(documents, reshuffle=False)
-                    | f"ToExample[{split}]"
-                    >> beam.FlatMap(_to_examples, config.group_depth, config.max_document_bytes)
-                    | f"WriteSplit[{split}]"
-                    >> beam.io.WriteToTFRecord(
-                        os.path.join(uri, f"Split-{split}", _DATA), file_name_suffix=".gz"
-                    )
+
+def _settings(config: CorpusConfig, chat_template: str | None) -> Callable[[str], ReadSettings]:
+    of_source = {
+        source.name: ReadSettings(source, config.max_document_bytes, config.max_row_bytes, chat_template)
+        for source in config.sources
+    }
+    return of_source.__getitem__
+
+
+def _decide(
+    config: CorpusConfig, settings: Callable[[str], ReadSettings], inspection: CorpusInspection
+) -> CorpusPlan:
+    shown = (
+        f"{letter['source']}/{letter['path']}#{letter['row']}: {letter['detail']}"
+        for letter in inspection.dead_letters()
+    )
+    config.bad_row_limits.check(bad_row_counts(inspection.files), shown)
+    plan = CorpusPlan.make(
+        inspection.files,
+        group_depth=config.group_depth,
+        eval_fraction=config.eval_fraction,
+        on_bad_utf8=config.on_bad_utf8,
+    )
+    drop_near_duplicates(plan, config.near_duplicates, settings)
+    drop_leaks(plan, config.leakage, settings)
+    return plan
+
+
+def _report(config: CorpusConfig, plan: CorpusPlan) -> dict[str, Any]:
+    actions = {
+        name: {"action": section.action, "threshold": section.threshold}
+        for name, section in (("near_duplicates", config.near_duplicates), ("leaks", config.leakage))
+    }
+    left_out = spans_left_out(config.sources, [one.file for one in plan.files])
+    return corpus_report(plan, actions=actions, spans_left_out=left_out)
+
+
+def _write_side_files(folder: Path, report: dict[str, Any], inspection: CorpusInspection) -> None:
+    with tf.io.gfile.GFile(str(folder / REPORT), "w") as file:
+        file.write(json.dumps(report, indent=2) + "\n")
+    log = logging.getLogger(__name__)
+    log.info("Corpus: %s", report["splits"])
+    with tf.io.gfile.GFile(str(folder / DEAD_LETTERS), "w") as file:
+        for number, letter in enumerate(inspection.dead_letters()):
+            file.write(json.dumps(letter, ensure_ascii=False) + "\n")
+            if number < _SHOWN:
+                log.warning(
+                    "%s/%s row %d left out: %s",
+                    letter["source"],
+                    letter["path"],
+                    letter["row"],
+                    letter["detail"],
                 )
 
 
-def _inspect_line(numbered: tuple[int, CorpusFile]) -> str:
-    """A file's number and description, or why it cannot be read, as one line of JSON."""
-    number, file = numbered
-    try:
-        return json.dumps([number, CorpusDocument.inspect(file).to_json(), None])
-    except DataError as error:
-        return json.dumps([number, None, [error.message, error.field, error.remedy]])
-
-
-def _in_order(entries: Iterable[tuple[int, str | None, list[str] | None]]) -> list[CorpusDocument]:
-    documents = []
-    for _, document, fault in sorted(entries, key=lambda entry: entry[0]):
-        if document is None:
-            message, field, remedy = fault or ["a corpus file cannot be read.", None, None]
-            raise DataError(message, field=field, remedy=remedy)
-        documents.append(CorpusDocument.from_json(document))
-    return documents
-
-
-def _to_examples(document: CorpusDocument, depth: int, limit: int) -> Iterator[bytes]:
-    pieces = cut(read_bytes(document.location), limit)
-    for number, piece in enumerate(pieces, start=1):
-        path = document.path if len(pieces) == 1 else f"{document.path}#{number:05d}"
-        yield _example(
-            text=piece,
-            source=document.source.encode(),
-            path=os.fsencode(path),
-            group=os.fsencode(document.group(depth)),
-        )
-
-
-def _example(**values: bytes) -> bytes:
-    features = {
-        name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value])) for name, value in values.items()
-    }
-    example = tf.train.Example(features=tf.train.Features(feature=features))
-    return example.SerializeToString(deterministic=True)
-
-
-def _report(plan: CorpusPlan, folder: Path) -> None:
-    report = plan.report()
-    with tf.io.gfile.GFile(str(folder / REPORT), "w") as file:
-        file.write(json.dumps(report, indent=2) + "\n")
-    logging.getLogger(__name__).info("Corpus: %s", report["splits"])
-    for name in plan.bad:
-        logging.getLogger(__name__).warning(
-            "%s is not UTF-8 text (byte %d), left out.", name.location, name.bad_offset
-        )
+def _describe(examples: Any, report: dict[str, Any]) -> None:
+    examples.split_names = artifact_utils.encode_split_names(list(SPLITS))
+    examples_utils.set_payload_format(examples, example_gen_pb2.FORMAT_TF_EXAMPLE)
+    examples_utils.set_file_format(examples, "tfrecords_gzip")
+    examples.set_int_custom_property(DEAD_LETTER_COUNT, report["dead_letters"]["count"])
+    if report["spans"] is not None:
+        examples.set_int_custom_property(SPAN, report["spans"]["newest"])

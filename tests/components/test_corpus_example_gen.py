@@ -54,7 +54,7 @@ def examples(artifact: Path, split: str) -> list[dict[str, str]]:
     files = [str(path) for path in sorted((artifact / f"Split-{split}").iterdir())]
     records = tf.data.TFRecordDataset(files, compression_type="GZIP").as_numpy_iterator()
     return [
-        {name: f.bytes_list.value[0].decode() for name, f in features.items()}
+        {name: f.bytes_list.value[0].decode() for name, f in features.items() if f.HasField("bytes_list")}
         for features in (tf.train.Example.FromString(record).features.feature for record in records)
     ]
 
@@ -73,8 +73,8 @@ def test_texts_of_all_sources_arrive_once_in_one_split_each(tmp_path):
     by_text = {e["text"]: e for split in found.values() for e in split}
     assert by_text["only here"] == {"text": "only here", "source": "two", "path": "g1/c.txt", "group": "g1"}
     report = json.loads((artifact / "corpus_report.json").read_text())
-    assert report["duplicates"] == ["two/copy/d.txt = one/g0/a.txt"]
-    assert report["blank"] == ["one/empty/e.txt"]
+    assert report["duplicates"] == {"count": 1, "examples": ["two/copy/d.txt = one/g0/a.txt"]}
+    assert report["blank"] == {"count": 1, "examples": ["one/empty/e.txt"]}
     assert {name: counts["documents"] for name, counts in report["splits"].items()} == {
         name: len(found[name]) for name in found
     }
@@ -105,12 +105,14 @@ def test_an_unchanged_corpus_comes_from_the_cache_and_a_changed_one_is_read_agai
 
 def test_broken_text_stops_the_run_before_anything_is_written(tmp_path):
     folder = write(tmp_path / "one", {**groups(4), "g1/bad.txt": b"abc\xff"})
-    with pytest.raises(DataError, match=r"bad\.txt: byte 3"):
+    with pytest.raises(DataError, match=r"bad\.txt: not UTF-8 text at byte 3"):
         run(tmp_path / "root", config(folder))
     assert artifacts(tmp_path / "root") == []
     (artifact,) = run(tmp_path / "root", config(folder, on_bad_utf8="skip"))
     report = json.loads((artifact / "corpus_report.json").read_text())
-    assert report["not_utf8"] == ["one/g1/bad.txt at byte 3"]
+    assert report["not_utf8"]["examples"] == ["one/g1/bad.txt: not UTF-8 text at byte 3."]
+    letters = (artifact / "dead_letters.jsonl").read_text().splitlines()
+    assert [json.loads(letter)["path"] for letter in letters] == ["g1/bad.txt"]
 
 
 def test_a_missing_or_empty_corpus_is_refused_before_the_run_starts(tmp_path):

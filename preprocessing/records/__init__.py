@@ -1,0 +1,1 @@
+"""Readers of corpus files: every format as a stream of records and broken rows."""
