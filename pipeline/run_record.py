@@ -17,7 +17,9 @@ class RunRecord:
         run_id: its id; ids sort by time.
         pipeline: the pipeline's name.
         state: "pushed", "unchanged" (the same content was pushed before), "not blessed", "failed",
-            "running", "interrupted" or "unreadable" (its journal is broken and ML Metadata does not know it).
+            "running", "interrupted", "elsewhere" (another working directory's run in a shared store, not
+            ended as far as the store knows) or "unreadable" (its journal is broken and ML Metadata does not
+            know it).
         started: Unix seconds.
         seconds: wall time so far.
         perplexity: of the candidate on the held-out windows, None before it was measured or if not finite.
@@ -25,6 +27,8 @@ class RunRecord:
         ratio: the first over the second.
         interval: of the ratio, paired bootstrap.
         confidence: its level.
+        bits_per_byte: of the candidate on the held-out windows.
+        intervals: name of a figure → its interval at `confidence`.
         scored: held-out tokens scored.
         baseline: what the baseline was, in words.
         blessed: the evaluator's verdict, None before there was one.
@@ -32,6 +36,7 @@ class RunRecord:
         servable: the serving validator's verdict.
         pushed_version: version pushed, or None.
         pushed_path: where it lies, or None.
+        content_hash: of the version, "" if none was pushed.
         error: why it failed, or None.
         peak_memory_bytes: of the run's process, 0 if not recorded.
         components: in the order they ran.
@@ -47,6 +52,8 @@ class RunRecord:
     ratio: float | None = None
     interval: tuple[float, float] | None = None
     confidence: float = 0.95
+    bits_per_byte: float | None = None
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     scored: int = 0
     baseline: str = ""
     blessed: bool | None = None
@@ -54,6 +61,7 @@ class RunRecord:
     reasons: tuple[str, ...] = ()
     pushed_version: int | None = None
     pushed_path: str | None = None
+    content_hash: str = ""
     error: str | None = None
     peak_memory_bytes: int = 0
     components: tuple[ComponentRun, ...] = field(default=())
