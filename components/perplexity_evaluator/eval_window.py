@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from preprocessing.windows import windows
+from components.perplexity_evaluator.tokenized_document import TokenizedDocument
+from preprocessing.windows import Window, answer_windows, windows
 
 _LENGTH_CLASSES = ((512, "up to 512 tokens"), (2048, "513 to 2,048 tokens"))
 _LONGEST = "more than 2,048 tokens"
@@ -23,6 +24,8 @@ class EvalWindow:
         document: key of its document.
         source: part of the corpus its document comes from.
         length_class: length of its document, in words.
+        answer_from: of a conversation, the token at which the answer begins that the window scores; None
+            for plain text and where a long answer goes on.
     """
 
     ids: tuple[int, ...]
@@ -31,6 +34,7 @@ class EvalWindow:
     document: str
     source: str
     length_class: str
+    answer_from: int | None = None
 
     @property
     def scored(self) -> int:
@@ -44,7 +48,7 @@ def length_class(tokens: int) -> str:
 
 
 def choose_windows(
-    documents: Sequence[tuple[str, str, Sequence[int]]],
+    documents: Sequence[TokenizedDocument],
     *,
     context: int,
     stride: int,
@@ -54,31 +58,50 @@ def choose_windows(
     """A fixed sample of windows over all documents, until `num_tokens` tokens are scored.
 
     Every window of every document has a place in an order made of hashes, so the sample depends on
-    the text alone, spreads over documents and over positions within them, and grows by appending.
+    the text alone, spreads over documents and over positions within them, and grows by appending. Of
+    conversations the answers are scored, of plain text all tokens.
 
     Args:
-        documents: (key, source, ids) of each.
+        documents: all of them.
         context: tokens per window.
-        stride: tokens between window starts.
+        stride: tokens between window starts; of a long answer, tokens that a window scores.
         num_tokens: tokens to score at least, if there are as many.
         token_bytes: bytes of each id.
     """
     ranked = sorted(
-        (_rank(key, window.start), key, index, window)
-        for index, (key, _, ids) in enumerate(documents)
-        for window in windows(len(ids), context, stride)
+        (_rank(document, window), document.key, index, window)
+        for index, document in enumerate(documents)
+        for window in _windows(document, context, stride)
     )
     chosen: list[EvalWindow] = []
     scored = 0
-    for _, key, index, window in ranked:
+    for *_, index, window in ranked:
         if scored >= num_tokens:
             break
-        _, source, ids = documents[index]
-        part = tuple(ids[window.start : window.end])
-        num_bytes = sum(len(token_bytes[i]) for i in part[window.score_from :])
-        chosen.append(EvalWindow(part, window.score_from, num_bytes, key, source, length_class(len(ids))))
+        chosen.append(_eval_window(documents[index], window, token_bytes))
         scored += window.scored
     return chosen
+
+
+def _windows(document: TokenizedDocument, context: int, stride: int) -> list[Window]:
+    if document.learned is None:
+        return windows(len(document.ids), context, stride)
+    return answer_windows(document.learned, context, stride)
+
+
+def _eval_window(document: TokenizedDocument, window: Window, token_bytes: Sequence[bytes]) -> EvalWindow:
+    ids = tuple(document.ids[window.start : window.end])
+    first = window.start + window.score_from
+    begins = document.learned is not None and not document.learned[first - 1]
+    return EvalWindow(
+        ids,
+        window.score_from,
+        sum(len(token_bytes[index]) for index in ids[window.score_from :]),
+        document.key,
+        document.source,
+        length_class(len(document.ids)),
+        window.score_from if begins else None,
+    )
 
 
 def fingerprint(chosen: Sequence[EvalWindow]) -> str:
@@ -89,5 +112,7 @@ def fingerprint(chosen: Sequence[EvalWindow]) -> str:
     return digest.hexdigest()
 
 
-def _rank(key: str, start: int) -> str:
-    return hashlib.sha256(f"{key}:{start}".encode()).hexdigest()
+def _rank(document: TokenizedDocument, window: Window) -> str:
+    # Windows of a conversation may all start with it: what tells them apart is what they score.
+    place = window.start if document.learned is None else window.start + window.score_from
+    return hashlib.sha256(f"{document.key}:{place}".encode()).hexdigest()

@@ -26,12 +26,11 @@ from components.perplexity_evaluator.samples import Samples
 from components.perplexity_evaluator.score_store import ScoreStore
 from components.perplexity_evaluator.slice_comparison import compare, compare_slices
 from components.perplexity_evaluator.split_warning import split_warning
+from components.perplexity_evaluator.tokenized_document import TokenizedDocument, tokenized
 from models.contract.errors import DataError
 from models.contract.manifest import VOCAB_PATH, Manifest
 from models.contract.vocab import read_vocab
 from serving.runners.local_runner import LocalRunner
-
-_TEXTS_PER_CALL = 16
 
 
 class Evaluator:
@@ -68,7 +67,7 @@ class Evaluator:
             DataError: no held-out document has two tokens, the least that can be scored.
         """
         with LocalRunner(self._package) as runner:
-            windows = self._windows(documents, runner.tokenize)
+            windows = self._windows(documents, runner)
             prompts = choose_prompts(windows, self._config.samples, self._max_length(baseline))
             candidate = self._measure(
                 self._manifest.content_hash,
@@ -131,25 +130,23 @@ class Evaluator:
             return self._manifest.max_length
         return min(self._manifest.max_length, Manifest.load(Path(baseline.path)).max_length)
 
-    def _windows(
-        self, documents: Sequence[HeldOutDocument], tokenize: Callable[[list[str]], list[list[int]]]
-    ) -> list[EvalWindow]:
-        tokenized = []
-        for start in range(0, len(documents), _TEXTS_PER_CALL):
-            part = documents[start : start + _TEXTS_PER_CALL]
-            rows = tokenize([document.text.decode("utf-8") for document in part])
-            tokenized += [(d.key, d.source, ids) for d, ids in zip(part, rows, strict=True)]
-            progress.report("tokenizing held-out text", len(tokenized), len(documents), "documents")
+    def _windows(self, documents: Sequence[HeldOutDocument], runner: LocalRunner) -> list[EvalWindow]:
+        token_bytes = read_vocab(self._package / VOCAB_PATH)
+        ready: list[TokenizedDocument] = []
+        for document in tokenized(documents, runner, token_bytes):
+            ready.append(document)
+            progress.report("tokenizing held-out text", len(ready), len(documents), "documents")
         windows = choose_windows(
-            tokenized,
+            ready,
             context=self._config.context,
             stride=self._config.effective_stride,
             num_tokens=self._config.num_tokens,
-            token_bytes=read_vocab(self._package / VOCAB_PATH),
+            token_bytes=token_bytes,
         )
         if not windows:
             raise DataError(
-                f"none of the {len(documents)} held-out documents has two tokens: nothing can be scored.",
+                f"none of the {len(documents)} held-out documents has two tokens, or an answer if it is a "
+                "conversation: nothing can be scored.",
                 field="corpus",
                 remedy="Add longer texts or raise `corpus.eval_fraction`.",
             )

@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from models.contract.errors import DataError
+from models.contract.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +19,12 @@ class HeldOutDocument:
     Args:
         text: UTF-8 bytes.
         source: which part of the corpus it comes from.
+        segments: of a conversation, the pieces that its text is made of; none for plain text.
     """
 
     text: bytes
     source: str
+    segments: tuple[Segment, ...] = ()
 
     @property
     def key(self) -> str:
@@ -51,8 +55,16 @@ def _read(folder: Path) -> Iterator[HeldOutDocument]:
     if not files:
         return
     for record in tf.data.TFRecordDataset(files, compression_type="GZIP").as_numpy_iterator():
-        features = tf.train.Example.FromString(record).features.feature
-        source = features["source"].bytes_list.value
-        yield HeldOutDocument(
-            features["text"].bytes_list.value[0], source[0].decode("utf-8", "replace") if source else ""
-        )
+        yield _document(tf.train.Example.FromString(record).features.feature)
+
+
+def _document(features: Any) -> HeldOutDocument:
+    source = features["source"].bytes_list.value
+    segments: tuple[Segment, ...] = ()
+    if "segments" in features:
+        texts, kinds = features["segments"].bytes_list.value, features["segment_kinds"].int64_list.value
+        pairs = zip(texts, kinds, strict=True)
+        segments = tuple(Segment.of_kind(text.decode("utf-8"), kind) for text, kind in pairs)
+    return HeldOutDocument(
+        features["text"].bytes_list.value[0], source[0].decode("utf-8", "replace") if source else "", segments
+    )

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.perplexity_evaluator.eval_window import choose_windows, fingerprint, length_class
+from components.perplexity_evaluator.tokenized_document import TokenizedDocument
 
 BYTES = [b"a", b"bc", b""]
 documents = st.lists(st.lists(st.integers(0, 2), max_size=40), min_size=1, max_size=6).map(
-    lambda rows: [(f"key{i}", f"source{i % 2}", row) for i, row in enumerate(rows)]
+    lambda rows: [TokenizedDocument(f"key{i}", f"source{i % 2}", row) for i, row in enumerate(rows)]
 )
 sizes = st.integers(2, 12).flatmap(lambda context: st.tuples(st.just(context), st.integers(1, context)))
 
@@ -19,7 +20,7 @@ def test_enough_tokens_score_every_token_but_the_first_of_each_context(rows, siz
     context, stride = size
     chosen = choose_windows(rows, context=context, stride=stride, num_tokens=10**6, token_bytes=BYTES)
     if stride < context:
-        assert sum(w.scored for w in chosen) == sum(max(0, len(ids) - 1) for _, _, ids in rows)
+        assert sum(w.scored for w in chosen) == sum(max(0, len(row.ids) - 1) for row in rows)
     for window in chosen:
         assert 2 <= len(window.ids) <= context
         assert window.scored_bytes == sum(len(BYTES[i]) for i in window.ids[window.score_from :])
@@ -44,7 +45,7 @@ def test_a_larger_sample_only_adds_windows(rows, size, wanted):
 
 
 def test_the_fingerprint_tells_ids_and_positions_apart():
-    rows = [("k", "s", [0, 1, 2, 0, 1])]
+    rows = [TokenizedDocument("k", "s", [0, 1, 2, 0, 1])]
     one, two, three = (
         fingerprint(choose_windows(rows, context=c, stride=s, num_tokens=99, token_bytes=BYTES))
         for c, s in ((3, 3), (3, 2), (4, 4))
