@@ -53,10 +53,15 @@ def choose_prompts(
 
 
 def _prompt(window: EvalWindow, config: SampleConfig, room: int) -> SamplePrompt:
-    # Half of a short window is left to compare with.
-    start = min(config.prompt_tokens, max(1, len(window.ids) // 2), room)
+    begin, start = 0, window.answer_from
+    if start is None:
+        # Half of a short window is left to compare with.
+        start = min(config.prompt_tokens, max(1, len(window.ids) // 2), room)
+    else:
+        # A model is asked as a server asks it: with all of the conversation that fits.
+        begin = max(0, start - room)
     rest = window.ids[start : start + config.max_tokens]
-    return SamplePrompt(window.ids[:start], rest, window.source, window.document)
+    return SamplePrompt(window.ids[begin:start], rest, window.source, window.document)
 
 
 def _in_turn(rows: Sequence[Sequence[SamplePrompt]]) -> Iterable[SamplePrompt]:
