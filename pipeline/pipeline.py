@@ -62,7 +62,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
     return tfx.dsl.Pipeline(
         pipeline_name=config.name,
         pipeline_root=str(config.pipeline_root),
-        components=[*data, *training, export, *judges],
+        components=[*data, *training, export, *judges, told],
         enable_cache=True,
         # A compiled pipeline is written down and sent about; the runner adds the password.
         metadata_connection_config=connection_proto(config.metadata_connection, with_password=False),
