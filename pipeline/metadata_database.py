@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from components.metadata.metadata_connection import DATABASE_FILE, MetadataConnection
@@ -65,6 +65,7 @@ def check_database(connection: MetadataConnection) -> None:
 def _check_file(database: Path) -> None:
     if not database.exists():
         return
+    _roll_back(database)
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -74,6 +75,15 @@ def _check_file(database: Path) -> None:
         raise unreadable_database(MetadataConnection.sqlite(database), str(error)) from error
     if found != "ok":
         raise unreadable_database(MetadataConnection.sqlite(database), str(found).splitlines()[-1])
+
+
+def _roll_back(database: Path) -> None:
+    """Undo what a killed process has half written; SQLite refuses to while it may only read."""
+    if not Path(f"{database}-journal").exists():
+        return
+    address = f"{database.resolve().as_uri()}?mode=rw"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master")
 
 
 def unreadable_database(connection: MetadataConnection, reason: str) -> ConfigError:
