@@ -85,7 +85,7 @@ def _texts(plan: CorpusPlan, settings: Settings, splits: tuple[str, ...]) -> Ite
         records = usable_records(one.file, settings(one.file.source))
         for place, record in enumerate(records):
             if codes[place] != DROPPED and codes[place] in wanted:
-                yield int(plan.starts[index]) + place, record.text.decode("utf-8")
+                yield int(plan.starts[index]) + place, record.compared.decode("utf-8")
 
 
 def _pairs(found: Iterable[tuple[Hashable, Hashable]]) -> Numbers:

@@ -10,6 +10,8 @@ from models.contract.errors import InvalidInputError
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 """Who may speak; templates build special tokens from the role, so no other word may stand there."""
 
+_INSTRUCTING = ("system", "developer")
+
 
 def checked_messages(messages: Any) -> list[dict[str, Any]]:
     """The messages as dictionaries, contents as text, fields that are None left out.
@@ -25,6 +27,18 @@ def checked_messages(messages: Any) -> list[dict[str, Any]]:
     if not isinstance(messages, list | tuple) or not messages:
         raise _wrong("messages", messages, "must be a list of at least one message")
     return [_message(message, f"messages[{index}]") for index, message in enumerate(messages)]
+
+
+def said(messages: Any) -> str:
+    """What was said in a conversation, a line per message, without the system's instructions.
+
+    Conversations that share instructions, and the text of a template, are not alike for that reason.
+
+    Raises:
+        InvalidInputError: see `checked_messages`.
+    """
+    spoken = (message for message in checked_messages(messages) if message["role"] not in _INSTRUCTING)
+    return "\n".join(message["content"] for message in spoken if "content" in message)
 
 
 def _message(message: Any, field: str) -> dict[str, Any]:

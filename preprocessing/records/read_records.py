@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from models.contract.chat_messages import said
 from models.contract.chat_template import ChatTemplate
 from models.contract.errors import ConfigError, DataError, InvalidInputError
 from preprocessing.corpus_files import CorpusFile
@@ -115,7 +116,8 @@ def _renderer(source: str, template: str | None) -> Callable[[Sequence[Any]], Re
         segments = chat.render(messages)
         if not any(segment.learned for segment in segments):
             raise InvalidInputError("there is nothing to learn: no message is the assistant's.")
-        return tuple(one.text.encode("utf-8") for one in segments), tuple(one.kind for one in segments)
+        texts, kinds = zip(*((one.text.encode("utf-8"), one.kind) for one in segments), strict=True)
+        return texts, kinds, said(messages).encode("utf-8")
 
     return render
 

@@ -18,6 +18,7 @@ class Record:
         identifier: value of the id field, or None.
         segments: UTF-8 texts of a rendered conversation, which join to `text`; none for other formats.
         kinds: of each segment (`Segment.kind`).
+        said: UTF-8 of a conversation without the template's text and the system's instructions.
     """
 
     row: int
@@ -26,6 +27,12 @@ class Record:
     identifier: str | None = None
     segments: tuple[bytes, ...] = ()
     kinds: tuple[int, ...] = ()
+    said: bytes = b""
+
+    @property
+    def compared(self) -> bytes:
+        """What near-duplicates and leaks are looked for in: the text, or what was said."""
+        return self.said or self.text
 
     @property
     def blank(self) -> bool:

@@ -10,8 +10,8 @@ from models.contract.errors import TokenmillError
 from preprocessing.records.bad_row import BadRow, beginning
 from preprocessing.records.record import Record
 
-Rendered = tuple[tuple[bytes, ...], tuple[int, ...]]
-"""Segments of a conversation and their kinds."""
+Rendered = tuple[tuple[bytes, ...], tuple[int, ...], bytes]
+"""Segments of a conversation, their kinds, and what was said (`Record.said`)."""
 
 
 class _UnfitError(Exception):
@@ -50,16 +50,16 @@ class RecordFields:
             raw: the row as the file holds it, or its beginning.
         """
         try:
-            segments, kinds = self._segments(values)
+            segments, kinds, said = self._segments(values)
             text = b"".join(segments) if self.render else _text(values, self.text)
             identifier, group = (_label(values, name) for name in (self.identifier, self.group))
-            return Record(row, text, group, identifier, segments, kinds)
+            return Record(row, text, group, identifier, segments, kinds, said)
         except _UnfitError as fault:
             return BadRow(row, fault.args[0], fault.args[1], beginning(raw))
 
     def _segments(self, values: Mapping[str, Any]) -> Rendered:
         if self.render is None:
-            return (), ()
+            return (), (), b""
         messages = _value(values, self.text)
         if not isinstance(messages, list):
             raise _wrong_type(self.text, messages, "a list of messages")
