@@ -16,6 +16,6 @@ class SampleConfig(BaseModel):
     prompt_tokens: int = Field(
         default=48,
         ge=1,
-        description="Tokens of each prompt; a conversation is given from its beginning, as far as it fits.",
+        description="Tokens of each prompt of plain text; of a conversation, all before an answer is given.",
     )
     max_tokens: int = Field(default=48, ge=1, le=1024, description="Tokens of each completion at most.")

@@ -32,6 +32,8 @@ def choose_prompts(
 ) -> list[SamplePrompt]:
     """A fixed choice of prompts: of different documents, sources taking turns.
 
+    Plain text is cut after `config.prompt_tokens`; of a conversation, all before an answer is the prompt.
+
     Args:
         windows: of the evaluation, in their order made of hashes, so that the choice depends on the
             text alone and stays as long as the text does.
@@ -41,27 +43,28 @@ def choose_prompts(
     room = max_length - config.max_tokens
     if room < 1:
         return []
+    first: dict[str, EvalWindow] = {}
+    # Of a conversation, a window in which an answer begins.
+    for window in sorted(windows, key=lambda window: window.answer_from is None):
+        first.setdefault(window.document, window)
     by_source: dict[str, list[SamplePrompt]] = defaultdict(list)
-    seen: set[str] = set()
-    for window in windows:
-        if window.document not in seen:
-            seen.add(window.document)
-            prompt = _prompt(window, config, room)
-            if prompt.reference:
-                by_source[prompt.source].append(prompt)
+    for window in (window for window in windows if first[window.document] is window):
+        prompt = _prompt(window, config, room)
+        if prompt.reference:
+            by_source[prompt.source].append(prompt)
     return list(_in_turn([by_source[name] for name in sorted(by_source)]))[: config.prompts]
 
 
 def _prompt(window: EvalWindow, config: SampleConfig, room: int) -> SamplePrompt:
-    begin, start = 0, window.answer_from
-    if start is None:
+    if window.answer_from is None:
         # Half of a short window is left to compare with.
         start = min(config.prompt_tokens, max(1, len(window.ids) // 2), room)
+        ids = window.ids[:start]
     else:
-        # A model is asked as a server asks it: with all of the conversation that fits.
-        begin = max(0, start - room)
+        start = window.answer_from
+        ids = window.ids[max(0, start - room) : start]
     rest = window.ids[start : start + config.max_tokens]
-    return SamplePrompt(window.ids[begin:start], rest, window.source, window.document)
+    return SamplePrompt(ids, rest, window.source, window.document)
 
 
 def _in_turn(rows: Sequence[Sequence[SamplePrompt]]) -> Iterable[SamplePrompt]:

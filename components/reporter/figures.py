@@ -11,7 +11,10 @@ from typing import Any
 Figure = dict[str, Any]
 
 _STATUS_COLOURS = {"passed": "@good", "failed": "@bad", "warning": "@warn", "not judged": "@faint"}
-_SMOOTHING = 0.9
+_MOST_SMOOTHING = 0.9
+_SMOOTHED_OVER = 8
+"""Windows of smoothing that a curve has at least: a short one is smoothed less."""
+
 _BASELINE, _CANDIDATE = "@before", "@after"
 
 
@@ -81,7 +84,7 @@ def comparison_figure(evaluation: dict[str, Any]) -> Figure | None:
         "xaxis2": {"domain": [0.54, 1], "title": {"text": panels[1][2]}, "nticks": 5},
         "yaxis": {"type": "category", "autorange": "reversed", "title": {"text": ""}},
         "showlegend": False,
-        "height": 200,
+        "height": 180,
     }
     return {"data": traces, "layout": layout}
 
@@ -115,10 +118,11 @@ def slices_figure(slices: Sequence[dict[str, Any]], whole: dict[str, Any]) -> Fi
 
 def smoothed(values: Sequence[float]) -> list[float]:
     """Exponential moving average, corrected for its start as in Adam."""
+    keep = max(0.0, min(_MOST_SMOOTHING, 1 - _SMOOTHED_OVER / max(1, len(values))))
     mean, found = 0.0, []
     for count, value in enumerate(values, 1):
-        mean = _SMOOTHING * mean + (1 - _SMOOTHING) * value
-        found.append(mean / (1 - _SMOOTHING**count))
+        mean = keep * mean + (1 - keep) * value
+        found.append(mean / (1 - keep**count))
     return found
 
 

@@ -16,11 +16,11 @@ _MARKS = {"passed": "✓", "failed": "✗", "warning": "!", "not judged": "–"}
 
 
 class Tile(NamedTuple):
-    """A figure worth a glance: what it is, its value, a note under it, and how good it is."""
+    """A figure worth a glance: what it is, its value, lines under it, and how good it is."""
 
     label: str
     value: str
-    note: str = ""
+    notes: tuple[str, ...] = ()
     tone: str = ""
 
 
@@ -60,14 +60,11 @@ def _figures(evaluation: Mapping[str, Any]) -> list[Tile]:
         ("bits_per_byte", "Bits per byte", number(evaluation.get("bits_per_byte_change"), signed=True)),
     ):
         before, after = evaluation.get(f"baseline_{name}"), evaluation.get(name)
-        tone = _direction(before, after)
-        note = f"{number(before)} before, {change}"
-        tiles.append(Tile(label, number(after), _with_interval(note, intervals.get(name)), tone))
+        notes = [f"{number(before)} before, {change}"]
+        if interval := intervals.get(name):
+            notes.append(f"{percent(evaluation.get('confidence'))} interval {span(interval)}")
+        tiles.append(Tile(label, number(after), tuple(notes), _direction(before, after)))
     return tiles
-
-
-def _with_interval(note: str, interval: Sequence[float] | None) -> str:
-    return f"{note}; {span(interval)}" if interval else note
 
 
 def _direction(before: float | None, after: float | None) -> str:
@@ -80,7 +77,7 @@ def _training_tiles(training: Mapping[str, Any]) -> list[Tile]:
     if not training:
         return []
     note = f"{duration(training.get('seconds'))}, {number(training.get('tokens_per_second'), 0)} tokens/s"
-    return [Tile("Tokens trained on", number(training.get("tokens"), 0), note)]
+    return [Tile("Tokens trained on", number(training.get("tokens"), 0), (note,))]
 
 
 def _data_tiles(data: Mapping[str, Any]) -> list[Tile]:
@@ -89,7 +86,7 @@ def _data_tiles(data: Mapping[str, Any]) -> list[Tile]:
         return []
     counts = {name: part.get("documents", 0) for name, part in splits.items() if isinstance(part, Mapping)}
     note = ", ".join(f"{number(count, 0)} {name}" for name, count in counts.items())
-    return [Tile("Documents", number(sum(counts.values()), 0), note)]
+    return [Tile("Documents", number(sum(counts.values()), 0), (note,))]
 
 
 def _checks(checks: Sequence[Mapping[str, Any]], serving: Mapping[str, Any] | None) -> list[dict[str, Any]]:
