@@ -33,3 +33,13 @@ class GraphExecution:
     parameters: dict[str, Any] = field(default_factory=dict)
     inputs: dict[str, tuple[int, ...]] = field(default_factory=dict)
     outputs: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """Ids of all artifacts that went in."""
+        return tuple(artifact_id for ids in self.inputs.values() for artifact_id in ids)
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """Ids of all artifacts that came out."""
+        return tuple(artifact_id for ids in self.outputs.values() for artifact_id in ids)

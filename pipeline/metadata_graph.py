@@ -94,14 +94,14 @@ class MetadataGraph:
             if one.id in found:
                 continue
             found[one.id] = one
-            makers = (self.maker(i) for ids in one.inputs.values() for i in ids)
+            makers = map(self.maker, one.read)
             waiting += [maker for maker in makers if maker is not None]
         return [found[i] for i in sorted(found)]
 
     def _origins(self, execution: GraphExecution) -> list[GraphExecution]:
         if execution.state != "cached":
             return [execution]
-        makers = (self.maker(i) for ids in execution.outputs.values() for i in ids)
+        makers = map(self.maker, execution.written)
         return [maker for maker in makers if maker is not None] or [execution]
 
     @cached_property
@@ -113,18 +113,16 @@ class MetadataGraph:
 
     @cached_property
     def _writers(self) -> dict[int, list[GraphExecution]]:
-        return self._index(lambda execution: execution.outputs)
+        return self._index(lambda execution: execution.written)
 
     @cached_property
     def _readers(self) -> dict[int, list[GraphExecution]]:
-        return self._index(lambda execution: execution.inputs)
+        return self._index(lambda execution: execution.read)
 
-    def _index(
-        self, side: Callable[[GraphExecution], dict[str, tuple[int, ...]]]
-    ) -> dict[int, list[GraphExecution]]:
+    def _index(self, side: Callable[[GraphExecution], tuple[int, ...]]) -> dict[int, list[GraphExecution]]:
         found: dict[int, list[GraphExecution]] = defaultdict(list)
         for execution in self.executions.values():
-            for artifact_id in {i for ids in side(execution).values() for i in ids}:
+            for artifact_id in set(side(execution)):
                 found[artifact_id].append(execution)
         return found
 

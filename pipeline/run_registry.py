@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ml_metadata import errors
 
 from components.metadata.metadata_connection import MetadataConnection
@@ -17,7 +18,7 @@ from pipeline.component_run import ComponentRun
 from pipeline.graph_execution import GraphExecution
 from pipeline.metadata_database import check_database, connection_of, unreadable_database
 from pipeline.metadata_graph import MetadataGraph
-from pipeline.run_journal import INTERRUPTED, JOURNAL_FILE, RunJournal
+from pipeline.run_journal import CONFIG_FILE, INTERRUPTED, JOURNAL_FILE, RunJournal
 from pipeline.run_record import RunRecord
 
 
@@ -38,15 +39,32 @@ class RunRegistry:
         """The registry of a working directory."""
         return cls(connection_of(workdir), (workdir / "runs").resolve())
 
-    def list(self) -> Sequence[RunRecord]:
+    @property
+    def metadata(self) -> MetadataConnection:
+        """Where the history is."""
+        return self._metadata
+
+    def config_of(self, run_id: str) -> dict[str, Any]:
+        """The configuration of a run, every default written out; empty if it was not run here."""
+        try:
+            raw = yaml.safe_load((self._runs / run_id / CONFIG_FILE).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+            return {}
+        return raw if isinstance(raw, dict) else {}
+
+    def list(self, graph: MetadataGraph | None = None) -> Sequence[RunRecord]:
         """All runs, newest first, those included that ended before their first component.
 
         A run whose journal is broken is listed as "unreadable" unless ML Metadata knows it.
 
+        Args:
+            graph: what ML Metadata has recorded, if it has been read already.
+
         Raises:
             ConfigError: the database cannot be read.
         """
-        records = self._recorded()
+        graph = graph or self.graph()
+        records = [self._record(graph, run_id) for run_id in graph.runs]
         known = {record.run_id for record in records}
         for folder in self._runs.glob("*/") if self._runs.is_dir() else ():
             if folder.name in known:
@@ -56,10 +74,6 @@ class RunRegistry:
             elif RunJournal.read(folder):
                 records.append(self._without_components(folder.name))
         return sorted(records, key=lambda record: record.started, reverse=True)
-
-    def _recorded(self) -> list[RunRecord]:
-        graph = self.graph()
-        return [self._record(graph, run_id) for run_id in graph.runs]
 
     def graph(self) -> MetadataGraph:
         """All that ML Metadata has recorded; empty without a store.
@@ -74,13 +88,17 @@ class RunRegistry:
         except (errors.StatusError, RuntimeError) as error:
             raise unreadable_database(self._metadata, _reason(error)) from error
 
-    def show(self, run_id: str | None = None) -> RunRecord:
+    def show(self, run_id: str | None = None, records: Sequence[RunRecord] | None = None) -> RunRecord:
         """One run by its id or an unambiguous beginning of it; the newest without an id.
+
+        Args:
+            run_id: what to look for.
+            records: all runs, if they have been read already.
 
         Raises:
             ConfigError: there is no such run, several begin so, or the database cannot be read.
         """
-        records = self.list()
+        records = self.list() if records is None else records
         if not records:
             raise ConfigError(
                 f"no run is recorded in {self._metadata}.",

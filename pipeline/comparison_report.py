@@ -1,0 +1,103 @@
+"""A comparison of runs as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.run_comparison import RunComparison
+from pipeline.run_report import duration
+
+_NAMES = {
+    "state": "state",
+    "perplexity": "perplexity",
+    "bits_per_byte": "bits per byte",
+    "baseline": "measured against",
+    "baseline_perplexity": "its perplexity",
+    "ratio": "change",
+    "scored": "held-out tokens scored",
+    "blessed": "blessed by the evaluation",
+    "servable": "blessed by the serving check",
+    "pushed_version": "pushed version",
+    "seconds": "wall time",
+    "peak_memory_bytes": "peak memory",
+}
+_INTERVAL = "_interval"
+
+
+def comparison_tables(comparison: RunComparison) -> list[RenderableType]:
+    """Figures, then what differs of settings and data, then the components' times."""
+    ids = [run.run_id for run in comparison.runs]
+    parts: list[RenderableType] = [_table("Figures", ids, _figure_rows(comparison.figures))]
+    if not comparison.same_text:
+        parts.append(
+            Text("Not all were measured on the same windows: only changes against a baseline compare.\n")
+        )
+    for title, rows in (
+        ("Settings that differ", comparison.settings),
+        ("Data that differs", comparison.data),
+    ):
+        if rows:
+            parts.append(_table(title, ids, {name: list(map(_plain, row)) for name, row in rows.items()}))
+        elif title.startswith("Data") or not comparison.unknown_settings:
+            parts.append(Text(f"{title}: nothing\n"))
+    if comparison.unknown_settings:
+        parts.append(Text(f"The settings of {', '.join(comparison.unknown_settings)} are not known here.\n"))
+    times = {
+        name: ["–" if value is None else duration(value) for value in row]
+        for name, row in comparison.seconds.items()
+    }
+    return [*parts, _table("Time (– from cache or not run)", ids, times)]
+
+
+def _table(title: str, ids: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
+    table = Table(title=title, box=box.SIMPLE, pad_edge=False, title_justify="left", title_style="bold")
+    table.add_column("")
+    for run_id in ids:
+        table.add_column(run_id, overflow="fold")
+    for name, values in rows.items():
+        first = values[0]
+        cells = [escape(value) if value == first else f"[bold]{escape(value)}[/]" for value in values]
+        table.add_row(escape(name), *cells)
+    return table
+
+
+def _figure_rows(figures: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    rows: dict[str, list[str]] = {}
+    for name, values in figures.items():
+        if name.endswith(_INTERVAL):
+            continue
+        intervals = figures.get(name + _INTERVAL, [None] * len(values))
+        label = _NAMES.get(name, name.replace("_", " "))
+        rows[label] = [_figure(name, value, ends) for value, ends in zip(values, intervals, strict=True)]
+    return rows
+
+
+def _figure(name: str, value: Any, interval: tuple[float, float] | None) -> str:
+    if value is None or value == "":
+        return "–"
+    if name == "seconds":
+        return duration(value)
+    if name == "peak_memory_bytes":
+        return f"{value / 1e9:.1f} GB" if value else "–"
+    if name == "ratio":
+        ends = None if interval is None else tuple((end - 1) * 100 for end in interval)
+        return f"{(value - 1) * 100:+.2f} %" + (f"  ({ends[0]:+.2f} to {ends[1]:+.2f} %)" if ends else "")
+    text = f"{value:.4g}" if isinstance(value, float) else _plain(value)
+    return text if interval is None else f"{text}  ({interval[0]:.4g} to {interval[1]:.4g})"
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,144 @@
+"""Lineage as trees for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.text import Text
+from rich.tree import Tree
+
+from pipeline.graph_execution import GraphExecution
+from pipeline.lineage import Lineage
+from pipeline.run_record import RunRecord
+from pipeline.run_report import duration
+from pipeline.version_origin import VersionOrigin
+
+
+def lineage_view(lineage: Lineage) -> RenderableType:
+    """Chain, origin and what came of it, one below the other."""
+    parts: list[RenderableType] = [_heading("Chain", "each measured against the one below it")]
+    parts += [Text.from_markup(line) for line in _chain(lineage)]
+    parts += [Text(), _heading("Came from", lineage.title), _origin_tree(lineage)]
+    forward = list(_forward(lineage))
+    if forward:
+        parts += [Text(), _heading("Was used", ""), *map(Text.from_markup, forward)]
+    return Group(*parts)
+
+
+def _heading(name: str, note: str) -> Text:
+    return Text.from_markup(f"[bold]{name}[/]  [dim]{escape(note)}[/]" if note else f"[bold]{name}[/]")
+
+
+def _chain(lineage: Lineage) -> Iterator[str]:
+    if not lineage.chain:
+        yield "  nothing was measured yet"
+    if lineage.target is None and lineage.run is not None and lineage.chain:
+        yield f"  ({lineage.title}, {lineage.run.state}: {_measure(lineage.run)})"
+    for link in lineage.chain:
+        yield "  " + "  ".join(part for part in _link(link) if part)
+
+
+def _link(link: VersionOrigin) -> Iterator[str]:
+    yield f"[bold]{escape(link.name)}[/]"
+    yield "".join(f"[green]{label}[/] " for label in link.labels).strip()
+    if link.version is None:
+        yield f"[dim]{escape(link.path)}[/]"
+        return
+    if link.perplexity is not None:
+        yield _measure(link)
+    if link.started_from is not None:
+        yield f"trained on from {link.started_from}"
+    if link.run_id:
+        yield f"[dim]run {escape(link.run_id)}[/]"
+    if link.pushed:
+        yield f"[dim]{time.strftime('%Y-%m-%d %H:%M', time.localtime(link.pushed))}[/]"
+    if not link.recorded:
+        yield "[yellow]not recorded by a run here[/]"
+    if not link.present:
+        yield "[yellow]removed[/]"
+
+
+def _measure(one: VersionOrigin | RunRecord) -> str:
+    if one.perplexity is None:
+        return "perplexity not known"
+    text = f"perplexity {one.perplexity:.3f}"
+    if one.ratio is None:
+        return text
+    text += f", {(one.ratio - 1) * 100:+.2f} %"
+    if one.interval is None:
+        return text
+    low, high = ((end - 1) * 100 for end in one.interval)
+    return f"{text} ({low:+.2f} to {high:+.2f} %)"
+
+
+def _origin_tree(lineage: Lineage) -> RenderableType:
+    root = lineage.root
+    if root is None:
+        return Text("  no component is recorded")
+    shown: set[int] = set()
+    if lineage.target is None:
+        # Of a run without a version all ends are shown, not only what its last component read.
+        tree = Tree(f"[bold]{escape(lineage.title)}[/]")
+        read = {artifact_id for step in lineage.steps for artifact_id in step.read}
+        for step in reversed(lineage.steps):
+            if not read & set(step.written):
+                _grow(lineage, tree.add(_step(step, "", lineage)), step, shown)
+        return tree
+    tree = Tree(_step(root, "", lineage))
+    _grow(lineage, tree, root, shown)
+    return tree
+
+
+def _grow(lineage: Lineage, tree: Tree, step: GraphExecution, shown: set[int]) -> None:
+    """Add what a step read, and on; a step that feeds several is opened up where it first appears."""
+    shown.add(step.id)
+    for name, ids in step.inputs.items():
+        for artifact_id in ids:
+            maker = lineage.maker(artifact_id)
+            if maker is None:
+                tree.add(f"{escape(name)} [dim]{escape(lineage.artifacts[artifact_id].uri)}[/]")
+            elif maker.id in shown:
+                tree.add(f"{escape(name)} ← {escape(maker.component)} [dim](above)[/]")
+            else:
+                _grow(lineage, tree.add(_step(maker, name, lineage)), maker, shown)
+
+
+def _step(step: GraphExecution, name: str, lineage: Lineage) -> str:
+    text = f"{escape(name)} ← [bold]{step.component}[/]" if name else f"[bold]{step.component}[/]"
+    text += f"  [dim]{duration(step.seconds)}[/]"
+    if lineage.run is None or step.run_id != lineage.run.run_id:
+        text += f"  [cyan]of run {escape(step.run_id)}[/]"
+    fact = _fact(step, lineage)
+    return f"{text}  {escape(fact)}" if fact else text
+
+
+def _fact(step: GraphExecution, lineage: Lineage) -> str:
+    """What a reader wants to know of a step, from the properties of its outputs."""
+    found: dict[str, Any] = {}
+    for artifact_id in step.written:
+        found |= lineage.artifacts[artifact_id].properties
+    if step.component == "BaselineLookup" and "baseline_path" in found:
+        return f"found {found['baseline_path']}"
+    if step.component == "WarmStart" and "start_path" in found:
+        return f"took {found['start_path']}"
+    if step.component == "PerplexityEvaluator" and "perplexity" in found:
+        return f"perplexity {found['perplexity']:.3f}, {'blessed' if found.get('blessed') else 'not blessed'}"
+    if step.component == "ServingValidator" and "blessed" in found:
+        return "blessed" if found["blessed"] else "not blessed"
+    return f"span {found['span']}" if step.component == "CorpusExampleGen" and "span" in found else ""
+
+
+def _forward(lineage: Lineage) -> Iterator[str]:
+    for words, records in (
+        ("as the baseline of", lineage.judged_against),
+        ("as the start of", lineage.started_from),
+    ):
+        for record in records:
+            version = f", version {record.pushed_version}" if record.pushed_version else ""
+            yield f"  {words} run {escape(record.run_id)}  [dim]{record.state}{version}[/]"
+    for run_id, components in lineage.reused_by.items():
+        yield f"  from cache by run {escape(run_id)}  [dim]{', '.join(components)}[/]"
