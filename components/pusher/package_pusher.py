@@ -77,6 +77,7 @@ class PackagePusher:
         manifest = dataclasses.replace(Manifest.load(package), run_id=run_id, evaluation=evaluation)
         with write_errors(self._base):
             self._base.mkdir(parents=True, exist_ok=True)
+            self._sweep()
             with self._releases.locked():
                 same = self._unchanged(manifest)
             return same or self._write(package, manifest, reason)
@@ -92,7 +93,6 @@ class PackagePusher:
         return None if newest is None else self._base / str(newest)
 
     def _write(self, package: Path, manifest: Manifest, reason: str) -> PushResult:
-        self._sweep()
         self._check_space(package)
         temporary = self._base / f"{_TEMPORARY}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         try:

@@ -57,6 +57,8 @@ class ReleaseDirectory:
         self._who = current_user() if who is None else who
         self._clock = clock
         self._patience = patience
+        # One name is enough: only the holder of the lock writes it.
+        self._new_labels = base / f".{LABELS_FILE}.new"
         self.labels = Labels()
         self.log = ReleaseLog()
 
@@ -179,6 +181,7 @@ class ReleaseDirectory:
     def _recover(self) -> None:
         for leftover in self.base.glob(f"{_REMOVING}*"):
             shutil.rmtree(leftover, ignore_errors=True)
+        self._new_labels.unlink(missing_ok=True)
         self.log = ReleaseLog.parse(read_log(self.base))
         if self.log.broken:
             _log.warning("%s: lines %s are no records", self.base / RELEASES_FILE, list(self.log.broken))
@@ -221,13 +224,11 @@ class ReleaseDirectory:
         return (known.run_id, known.content_hash, known.blessed) if known else ("", "", False)
 
     def _write_labels(self, labels: Labels) -> None:
-        # One name is enough: only the holder of the lock writes it.
-        temporary = self.base / f".{LABELS_FILE}.new"
-        with temporary.open("w", encoding="utf-8") as file:
+        with self._new_labels.open("w", encoding="utf-8") as file:
             file.write(labels.to_json())
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(self.base / LABELS_FILE)
+        self._new_labels.replace(self.base / LABELS_FILE)
         flush(self.base)
         self.labels = labels
 
