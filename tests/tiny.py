@@ -121,7 +121,8 @@ def tiny_tensors(config: DecoderConfig, seed: int = 0, scale: float = 0.3) -> di
     random = np.random.default_rng(seed)
     tensors = {}
     for name, shape in tensor_shapes(config).items():
-        draw = random.normal(0, scale, shape) + (len(shape) == 1)
+        is_norm = len(shape) == 1 and name.endswith("weight")
+        draw = random.normal(0, scale, shape) + is_norm
         tensors[name] = draw.astype(np.float32)
     return tensors
 
