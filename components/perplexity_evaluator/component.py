@@ -15,7 +15,7 @@ from components.baseline.baseline import Baseline
 from components.model_paths import serving_directory
 from components.perplexity_evaluator.evaluation_config import EvaluationConfig
 from components.perplexity_evaluator.gate_config import GateConfig
-from components.perplexity_evaluator.result_files import RESULTS_FILE
+from components.perplexity_evaluator.result_files import RESULTS_FILE, TFMA_FOLDER
 
 _log = logging.getLogger("tokenmill")
 
@@ -38,7 +38,8 @@ def perplexity_evaluator_component(
         examples: ExampleGen's output; `text` and `source` of the eval split are used.
         package: the candidate.
         baseline: the BaselineLookup's answer.
-        evaluation: gets `results.json` and the main figures as custom properties.
+        evaluation: gets `results.json`, the same for TensorFlow Model Analysis in `tfma/`, and the main
+            figures as custom properties.
         model_blessing: the verdict, in the form of TFX's own Evaluator.
         config: an EvaluationConfig as JSON.
         gate: a GateConfig as JSON.
@@ -48,6 +49,7 @@ def perplexity_evaluator_component(
     from components.perplexity_evaluator.evaluator import Evaluator
     from components.perplexity_evaluator.held_out_document import read_documents
     from components.perplexity_evaluator.score_store import ScoreStore
+    from components.perplexity_evaluator.tfma_results import write_tfma
 
     settings = EvaluationConfig.model_validate_json(config)
     against = Baseline.read(Path(baseline.uri))
@@ -55,6 +57,7 @@ def perplexity_evaluator_component(
     evaluator = Evaluator(serving_directory(package.uri), settings, store, json.loads(split))
     outcome = evaluator.run(read_documents(Path(examples.uri)), against, GateConfig.model_validate_json(gate))
     _write(evaluation, outcome.results)
+    write_tfma(Path(evaluation.uri) / TFMA_FOLDER, outcome.results, str(serving_directory(package.uri)))
     outcome.verdict.write(model_blessing)
     model_blessing.set_string_custom_property("current_model", package.uri)
     model_blessing.set_int_custom_property("current_model_id", package.id)
@@ -67,7 +70,7 @@ def _write(evaluation: Any, results: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / RESULTS_FILE).write_text(text + "\n", encoding="utf-8")
-    for name in ("perplexity", "baseline_perplexity", "ratio"):
+    for name in ("perplexity", "baseline_perplexity", "ratio", "bits_per_byte", "baseline_bits_per_byte"):
         if results[name] is not None:
             evaluation.set_float_custom_property(name, results[name])
 

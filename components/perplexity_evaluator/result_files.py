@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 RESULTS_FILE = "results.json"
+
+TFMA_FOLDER = "tfma"
+"""The same in the format of TensorFlow Model Analysis."""
