@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +20,7 @@ from components.trainer.training_config import TrainingConfig
 from components.tuner.tuning_config import TuningConfig
 from models.contract.errors import ConfigError
 from pipeline.completion_config import CompletionConfig
+from pipeline.config_errors import describe, without_empty_sections
 from pipeline.model_config import ModelConfig
 from pipeline.unique_key_loader import UniqueKeyLoader
 
@@ -124,47 +124,10 @@ class RunConfig(BaseModel):
                 remedy="Start from the commented tokenmill.yaml.",
             )
         try:
-            # A section whose lines are all commented out is None to YAML: it means its defaults.
-            return cls.model_validate({key: value for key, value in raw.items() if value is not None})
+            return cls.model_validate(without_empty_sections(raw, cls))
         except ValidationError as error:
-            raise ConfigError(f"{source}: {_describe(error, cls)}", field=source) from error
+            raise ConfigError(f"{source}: {describe(error, cls)}", field=source) from error
 
     def to_yaml(self) -> str:
         """The config as YAML, every default written out."""
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-
-
-def _describe(error: ValidationError, root: type[BaseModel]) -> str:
-    return " ".join(_describe_one(dict(fault), root) for fault in error.errors())
-
-
-def _describe_one(fault: dict[str, Any], root: type[BaseModel]) -> str:
-    location = fault["loc"]
-    key = ".".join(str(part) for part in location) or "the whole"
-    if fault["type"] == "extra_forbidden":
-        known = _known_keys(root, location[:-1])
-        near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
-        hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(known)}."
-        return f"`{key}` is an unknown key; {hint}"
-    if fault["type"] == "missing":
-        return f"`{key}` is missing."
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    if fault["type"] == "value_error":
-        return f"`{key}`: {message.rstrip('.')}."
-    return f"`{key}` is {fault['input']!r}: {message[0].lower()}{message[1:].rstrip('.')}."
-
-
-def _known_keys(root: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Keys of the model at `location`; positions in lists on the way are looked through."""
-    models: list[Any] = [root]
-    for part in location:
-        fields = [m.model_fields[part].annotation for m in models if part in m.model_fields]
-        if fields:
-            models = [model for annotation in fields for model in _models_in(annotation)]
-    return sorted({key for model in models for key in model.model_fields})
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for arg in getattr(annotation, "__args__", ()) for model in _models_in(arg)]
