@@ -36,6 +36,7 @@ test-cases: install ## Every case with a known answer
 test-parity: ## Recompute the reference values with PyTorch and compare
 	@python3 scripts/bootstrap.py --extras dev parity
 	@$(PYTHON) scripts/make_goldens.py --check
+	@$(PYTHON) scripts/check_hf_exports.py
 
 test-kill: install ## Kill a run at ten random points and finish it
 	@$(PYTEST) -m soak
