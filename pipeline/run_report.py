@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
+from pipeline.pushed_versions import labels_of
 from pipeline.run_record import RunRecord
 
 _COLOURS = {"pushed": "green", "unchanged": "green", "not blessed": "yellow", "failed": "red"}
@@ -77,10 +79,18 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
     facts += [("why", reason) for reason in record.reasons]
     if record.pushed_version is not None:
         facts.append(("pushed version", f"{record.pushed_version} ({record.pushed_path})"))
+        facts.append(("label now", _label(Path(record.pushed_path or ""))))
     facts.append(("wall time", duration(record.seconds)))
     if record.peak_memory_bytes:
         facts.append(("peak memory", f"{record.peak_memory_bytes / 1e9:.1f} GB"))
     return facts
+
+
+def _label(version: Path) -> str:
+    labels = labels_of(version.parent, int(version.name))
+    if labels:
+        return ", ".join(labels)
+    return f"none: `tokenmill canary {version.parent.name}` tries it, `tokenmill promote` makes it stable"
 
 
 def _change(record: RunRecord) -> str:

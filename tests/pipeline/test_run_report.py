@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import io
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from models.contract.labels import LABELS_FILE, Labels
 from pipeline.component_run import ComponentRun
 from pipeline.run_record import RunRecord
 from pipeline.run_report import components_table, duration, run_table, runs_table
@@ -52,6 +55,15 @@ def test_a_run_s_table_says_what_a_reader_wants_to_know():
         assert part in text
     assert "12 min 34 s" in text
     assert "6.1 GB" in text
+
+
+def test_a_pushed_version_s_label_is_shown_or_the_way_to_one(tmp_path: Path):
+    pushed = dataclasses.replace(PUSHED, pushed_path=str(tmp_path / "17"))
+    assert f"tokenmill canary {tmp_path.name}" in _text(run_table(pushed))
+    (tmp_path / LABELS_FILE).write_text(Labels(stable=17).to_json())
+    text = _text(run_table(pushed))
+    assert "stable" in text
+    assert "tokenmill canary" not in text
 
 
 def test_a_failed_run_shows_its_error_and_no_figures():
