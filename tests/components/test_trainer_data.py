@@ -13,9 +13,12 @@ from components.trainer.training_config import TrainingConfig
 from components.trainer.training_data import TrainingData, document_end, read_documents
 from components.trainer.training_history import StepRecord, TrainingHistory
 from models.contract.errors import CheckpointError, DataError
+from preprocessing.training_document import TrainingDocument
 
 
-def write_examples(path, entries: list[tuple[str, list[int]]]) -> None:
+def write_examples(
+    path, entries: list[tuple[str, list[int]]], learned: dict[str, list[int]] | None = None, weight=None
+) -> None:
     with tf.io.TFRecordWriter(str(path), options="GZIP") as writer:
         for name, ids in entries:
             features = {
@@ -23,6 +26,11 @@ def write_examples(path, entries: list[tuple[str, list[int]]]) -> None:
                 "source": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"s"])),
                 "path": tf.train.Feature(bytes_list=tf.train.BytesList(value=[name.encode()])),
             }
+            if learned is not None:
+                flags = learned.get(name, [])
+                features["learned"] = tf.train.Feature(int64_list=tf.train.Int64List(value=flags))
+            if weight is not None:
+                features["weight"] = tf.train.Feature(float_list=tf.train.FloatList(value=[weight]))
             example = tf.train.Example(features=tf.train.Features(feature=features))
             writer.write(example.SerializeToString())
 
@@ -42,6 +50,35 @@ def test_nothing_to_train_on_is_said(tmp_path, entries):
         read_documents([str(tmp_path / "x-*")])
     with pytest.raises(DataError, match="nothing to train on"):
         read_documents([str(tmp_path / "none-*")])
+
+
+def test_conversations_and_weights_are_read(tmp_path):
+    entries = [("a", [5, 6, 7]), ("b", [8])]
+    write_examples(tmp_path / "x.gz", entries, {"a": [0, 1, 1]}, weight=2.5)
+    chat, plain = read_documents([str(tmp_path / "x.gz")])
+    assert (chat.ids.tolist(), chat.learned.tolist(), chat.weight) == ([5, 6, 7], [False, True, True], 2.5)
+    assert (plain.ids.tolist(), plain.learned, plain.weight) == ([8], None, 2.5)
+
+
+def test_conversations_without_an_answer_are_nothing_to_train_on(tmp_path):
+    write_examples(tmp_path / "x.gz", [("a", [5, 6])], {"a": [0, 0]})
+    with pytest.raises(DataError, match=r"conversations without an answer.*assistant"):
+        read_documents([str(tmp_path / "x.gz")])
+
+
+def test_learned_tokens_and_weights_decide_the_stream():
+    ids, flags = np.array([5, 6, 7], np.int32), np.array([False, True, True])
+    chat = TrainingDocument(ids, flags)
+    data = TrainingData([chat, TrainingDocument(ids)], end_id=0, special_ids=frozenset({7}))
+    assert (data.tokens, data.learned_tokens) == (3 + 4, 2 + 3)
+    others = [
+        TrainingData([chat, TrainingDocument(ids, weight=3.0)], 0, special_ids=frozenset({7})),
+        TrainingData([TrainingDocument(ids, ~flags), TrainingDocument(ids)], 0, special_ids=frozenset({7})),
+        TrainingData([chat, TrainingDocument(ids)], 0),
+    ]
+    assert len({one.fingerprint() for one in (data, *others)}) == 4
+    row = next(others[0].rows(TrainingConfig(sequence_length=15)))
+    assert (row.ids == 0).sum() == 3
 
 
 def test_the_dataset_goes_on_where_the_done_steps_end():

@@ -33,7 +33,7 @@ def similarity(one: list[str], other: list[str], size: int = 5) -> float:
 
 
 def test_copies_with_small_changes_go_and_the_first_stays():
-    documents = [("a", text(1)), ("b", text(2)), ("a2", changed(text(1), [40])), ("b2", text(2) + ["end"])]
+    documents = [("a", text(1)), ("b", text(2)), ("a2", changed(text(1), [40])), ("b2", [*text(2), "end"])]
     found = find([*documents, ("c", text(3))])
     assert found.duplicates == {"a2": "a", "b2": "b"}
     assert found.dropped == {"a2", "b2"}
