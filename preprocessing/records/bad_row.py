@@ -31,4 +31,4 @@ def beginning(raw: bytes | str) -> str:
     if isinstance(raw, bytes):
         raw = raw[: 4 * RAW_CHARACTERS].decode("utf-8", "backslashreplace")
     # Surrogates stand for bytes that could not be decoded.
-    return raw[:RAW_CHARACTERS].encode("utf-8", "backslashreplace").decode()
+    return raw[:RAW_CHARACTERS].rstrip("\r\n").encode("utf-8", "backslashreplace").decode()

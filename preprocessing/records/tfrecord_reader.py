@@ -12,8 +12,6 @@ from preprocessing.records.bad_row import BadRow, beginning
 from preprocessing.records.record import Record
 from preprocessing.records.record_fields import RecordFields
 
-_BUFFER = 2**20
-
 
 def read_tfrecord(
     location: str, fields: RecordFields, limit: int, *, gzip: bool
@@ -29,8 +27,9 @@ def read_tfrecord(
     Raises:
         tf.errors.DataLossError: the file is damaged or no TFRecord file.
     """
-    records = tf.data.TFRecordDataset(location, compression_type="GZIP" if gzip else "", buffer_size=_BUFFER)
-    for row, data in enumerate(records.as_numpy_iterator(), start=1):
+    # tf.data takes twenty times as long to hand over single records.
+    options = tf.io.TFRecordOptions("GZIP" if gzip else "")
+    for row, data in enumerate(tf.compat.v1.io.tf_record_iterator(location, options), start=1):
         if len(data) > limit:
             yield BadRow(row, "too_long", f"the record has {len(data)} bytes, more than {limit}.", "")
         else:
