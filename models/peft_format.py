@@ -13,6 +13,7 @@ from models.checkpoint_files import write_json
 from models.contract.errors import CheckpointError, ConfigError
 from models.decoder import Decoder
 from models.decoder_config import read_json
+from models.families.registry import FAMILIES
 from models.lora.low_rank_adapters import LowRankAdapters
 from models.staged_directory import staged_directory
 
@@ -25,6 +26,9 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "use_rslora": (False, None),
     "use_dora": (False, None),
     "use_qalora": (False, None),
+    "lora_bias": (False, None),
+    "layer_replication": (None, []),
+    "alora_invocation_tokens": (None, []),
     "rank_pattern": ({}, None),
     "alpha_pattern": ({}, None),
     "modules_to_save": (None, []),
@@ -102,7 +106,7 @@ def _config(adapters: LowRankAdapters, base: str) -> dict[str, Any]:
         "lora_dropout": adapters.dropout,
         "target_modules": adapters.target_names,
         "bias": "none",
-        "fan_in_fan_out": False,
+        "fan_in_fan_out": FAMILIES[adapters.config.family].inputs_first,
         "inference_mode": True,
         "init_lora_weights": True,
         "modules_to_save": None,

@@ -50,6 +50,7 @@ class LowRankAdapters(keras.layers.Layer):
         super().__init__(name="low_rank_adapters")
         self.rank, self.alpha, self.dropout, self.seed = rank, alpha, dropout, seed
         self.projections = tuple(select(projections(decoder), targets))
+        self.config = decoder.config
         # Behind a call, or Keras would take the decoder for a part of this layer.
         self._decoder: Callable[[], Decoder] = lambda: decoder
         self.pairs = {layer.module: self._pair(layer) for layer in self.projections}
@@ -89,7 +90,7 @@ class LowRankAdapters(keras.layers.Layer):
     @property
     def trainable_share(self) -> float:
         """Trained numbers by all numbers, the adapters' own counted in."""
-        return self.num_parameters / (self.num_parameters + self._decoder().config.num_parameters)
+        return self.num_parameters / (self.num_parameters + self.config.num_parameters)
 
     @property
     def target_names(self) -> list[str]:
