@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from models.contract.errors import DataError
-from preprocessing.corpus_files import fingerprint, list_files
+from preprocessing.corpus_files import CorpusFile, fingerprint, list_files, spans_left_out
 from preprocessing.corpus_source import CorpusSource
+from preprocessing.span_window import SpanWindow
 
 
 def source(path: Path, **changes: object) -> CorpusSource:
@@ -78,3 +79,39 @@ def test_the_fingerprint_changes_with_names_sizes_and_times(tmp_path):
     assert third not in (first, second)
     write(tmp_path, "c.txt")
     assert now() not in (first, second, third)
+
+
+def spans_of(files: list[CorpusFile]) -> list[tuple[str, int | None, str]]:
+    return [(file.path, file.span, file.prefix) for file in files]
+
+
+def test_the_newest_span_is_read_by_default_and_a_window_if_wanted(tmp_path):
+    write(tmp_path, "s-1/a.txt", "s-2/b/c.txt", "s-10/a.txt", "plain/p.txt")
+    sources = [source(tmp_path / "s-{SPAN}"), source(tmp_path / "plain", name="p")]
+    assert spans_of(list_files(sources)) == [("s-10/a.txt", 10, "s-10/"), ("p.txt", None, "")]
+    window = list_files(sources, SpanWindow(newest=2))
+    assert spans_of(window)[:2] == [("s-2/b/c.txt", 2, "s-2/"), ("s-10/a.txt", 10, "s-10/")]
+    assert spans_left_out(sources, window) == [1]
+
+
+def test_globs_are_relative_to_the_span(tmp_path):
+    write(tmp_path, "s-1/a.txt", "s-1/b.py")
+    assert [f.path for f in list_files([source(tmp_path / "s-{SPAN}", include=["*.py"])])] == ["s-1/b.py"]
+
+
+def test_a_span_may_be_one_file(tmp_path):
+    write(tmp_path, "day-1.jsonl", "day-2.jsonl")
+    (file,) = list_files([source(tmp_path / "day-{SPAN}.jsonl")])
+    assert (file.path, file.span, file.format) == ("day-2.jsonl", 2, "jsonl")
+
+
+def test_every_source_with_spans_must_have_one_in_the_window(tmp_path):
+    write(tmp_path, "one/1/a.txt", "one/2/a.txt", "two/1/a.txt")
+    sources = [source(tmp_path / f"{name}/{{SPAN}}", name=name) for name in ("one", "two")]
+    with pytest.raises(DataError, match=r"'two' has none of the newest span \(\[2\]\); it has spans \[1\]"):
+        list_files(sources)
+    assert len(list_files(sources, SpanWindow(newest=2))) == 3
+    with pytest.raises(DataError, match=r"'one' has none of the spans from 7 on \(none there\)"):
+        list_files(sources, SpanWindow(first=7))
+    with pytest.raises(DataError, match=r"'x': nothing lies at .*none.*\{SPAN\}"):
+        list_files([source(tmp_path / "none-{SPAN}", name="x")])

@@ -40,3 +40,20 @@ def test_unknown_keys_and_odd_names_are_refused():
         CorpusSource(name="a", path="x", includes=["*"])
     with pytest.raises(ValidationError):
         CorpusSource(name="a b", path="x")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"path": "a/{VERSION}"}, r"path 'a/\{VERSION\}' has \{VERSION\} without \{SPAN\}"),
+        ({"delimiter": '"'}, "cannot separate columns"),
+        ({"delimiter": ";;"}, "at most 1 character"),
+        ({"weight": 0}, "greater than 0"),
+        ({"weight": float("inf")}, "finite"),
+        ({"format": "xml"}, "'auto', 'text', 'jsonl'"),
+        ({"text_field": ""}, "at least 1 character"),
+    ],
+)
+def test_odd_settings_are_refused(changes, message):
+    with pytest.raises(ValidationError, match=message):
+        CorpusSource(**{"name": "a", "path": "x", **changes})
