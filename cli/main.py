@@ -13,6 +13,8 @@ from models.contract.errors import TokenmillError
 
 COMMANDS = {
     "doctor": "cli.doctor_command",
+    "init": "cli.init_command",
+    "schema": "cli.schema_command",
     "import": "cli.import_command",
     "run": "cli.run_command",
     "runs": "cli.runs_command",

@@ -16,7 +16,7 @@ _SHOULD_BE = {
     "mapping_type": "it should be a section: keys with values",
     "tuple_type": "it should be a list",
     "list_type": "it should be a list",
-    "string_type": "it should be text, in quotes if YAML takes it for something else",
+    "string_type": "it should be text; put it in quotes",
     "path_type": "it should be a path",
     "union_tag_not_found": "it lacks the key that tells its kind",
 }
