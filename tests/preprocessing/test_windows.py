@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.contract.errors import ConfigError
-from preprocessing.windows import Window, windows
+from preprocessing.windows import Window, answer_windows, windows
 
 
 def _first_window_with_a_predecessor(token: int, context: int, stride: int) -> int | None:
@@ -57,3 +57,41 @@ def test_impossible_windows_are_refused_by_name(context: int, stride: int, field
     with pytest.raises(ConfigError, match=f"`{field}`") as caught:
         windows(10, context, stride)
     assert caught.value.field == field
+
+
+flags = st.lists(st.integers(1, 12), max_size=12).flatmap(
+    lambda lengths: st.booleans().map(
+        lambda first: [(index % 2 == 0) == first for index, n in enumerate(lengths) for _ in range(n)]
+    )
+)
+
+
+@given(flags, st.integers(2, 16), st.integers(1, 16))
+def test_each_token_of_an_answer_is_scored_once_and_no_other(learned: list[bool], context: int, stride: int):
+    stride = min(stride, context)
+    found = answer_windows(learned, context, stride)
+    scored = [token for window in found for token in range(window.start + window.score_from, window.end)]
+    assert sorted(scored) == [token for token, flag in enumerate(learned) if flag and token]
+    for window in found:
+        assert 1 <= window.score_from < window.end - window.start <= context
+        # As much history as fits: only the conversation's beginning makes a window shorter.
+        assert window.start == 0 or window.end - window.start == context
+        assert window.end <= context or window.scored <= stride
+
+
+def test_an_answer_is_one_window_if_it_fits_and_split_with_history_if_not():
+    chat = [False] * 3 + [True] * 2 + [False] * 4 + [True] * 5
+    assert answer_windows(chat, 20, 4) == [Window(0, 5, 3), Window(0, 14, 9)]
+    assert answer_windows(chat, 8, 8) == [Window(0, 5, 3), Window(6, 14, 3)]
+    assert answer_windows(chat, 8, 4) == [Window(0, 5, 3), Window(5, 13, 4), Window(6, 14, 7)]
+    assert answer_windows([True] * 9, 4, 4) == [Window(0, 4, 1), Window(3, 7, 1), Window(5, 9, 2)]
+
+
+@pytest.mark.parametrize("learned", [[], [True], [False] * 9])
+def test_a_conversation_without_an_answer_has_no_windows(learned: list[bool]):
+    assert answer_windows(learned, 4, 2) == []
+
+
+def test_impossible_answer_windows_are_refused_by_name():
+    with pytest.raises(ConfigError, match="`stride`"):
+        answer_windows([False, True], 4, 5)

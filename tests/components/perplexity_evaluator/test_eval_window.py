@@ -60,3 +60,25 @@ def test_length_classes():
         "513 to 2,048 tokens",
         "more than 2,048 tokens",
     ]
+
+
+def test_of_conversations_the_answers_are_scored_and_their_beginnings_known():
+    learned = [False, False, True, True, False, True, True, True]
+    chat = TokenizedDocument("k", "chat", [0, 1, 0, 1, 1, 0, 1, 1], learned)
+    settings = {"num_tokens": 99, "token_bytes": BYTES}
+    chosen = choose_windows([chat], context=8, stride=4, **settings)
+    found = sorted(
+        (window.ids, window.score_from, window.answer_from, window.scored_bytes) for window in chosen
+    )
+    assert found == [((0, 1, 0, 1), 2, 2, 3), ((0, 1, 0, 1, 1, 0, 1, 1), 5, 5, 5)]
+    split = choose_windows([chat], context=3, stride=1, **settings)
+    assert sorted(window.answer_from is None for window in split) == [False, False, True, True, True]
+    assert sum(window.scored for window in split) == 5
+
+
+def test_windows_that_begin_together_have_places_of_their_own_in_the_order():
+    learned = [False, True] * 8
+    chats = [TokenizedDocument(f"k{i}", "chat", [0] * 16, learned) for i in range(4)]
+    chosen = choose_windows(chats, context=32, stride=4, num_tokens=12, token_bytes=BYTES)
+    assert len({(window.document, window.score_from) for window in chosen}) == 12
+    assert len({window.score_from for window in chosen}) > 3

@@ -16,10 +16,12 @@ from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.held_out_document import HeldOutDocument
 from components.perplexity_evaluator.score_store import ScoreStore
 from models.checkpoint import load_checkpoint, save_checkpoint
+from models.contract.chat_template import ChatTemplate
 from models.contract.errors import DataError
 from models.contract.manifest import MANIFEST_PATH, Manifest
+from preprocessing.tokenizers import load_tokenizer
 from tests.components.packages import export_tiny
-from tests.tiny import TINY, write_tiny_checkpoint
+from tests.tiny import CHAT_TEMPLATE, IM_END, IM_START, TINY, write_tiny_checkpoint
 
 DOCUMENTS = [
     HeldOutDocument(f"def function_{i}(a, b):\n    return a + b * {i}\n".encode() * (i + 1), f"s{i % 2}")
@@ -112,3 +114,23 @@ def test_texts_too_short_to_score_are_refused(flat: tuple[Path, Path]):
     evaluator = Evaluator(flat[1], CONFIG, ScoreStore(None))
     with pytest.raises(DataError, match="nothing can be scored"):
         evaluator.run([HeldOutDocument(b"x", "s")], _checkpoint_baseline(flat[0]), GateConfig())
+
+
+def test_of_conversations_the_answers_alone_are_scored(flat: tuple[Path, Path]):
+    template = ChatTemplate(CHAT_TEMPLATE, [IM_START, IM_END])
+    chats = []
+    for number in range(4):
+        messages = [
+            {"role": "user", "content": f"the thing {number}"},
+            {"role": "assistant", "content": f"in {IM_END} {number}"},
+        ]
+        segments = template.render(messages)
+        text = "".join(segment.text for segment in segments).encode()
+        chats.append(HeldOutDocument(text, "chat", segments))
+    evaluator = Evaluator(flat[1], CONFIG, ScoreStore(None))
+    outcome = evaluator.run(chats, _checkpoint_baseline(flat[0]), GateConfig(max_fraction=1.0))
+    tokenizer = load_tokenizer(flat[0])
+    answers = tokenizer.encode_batch([f"in {IM_END} {number}" for number in range(4)])
+    assert outcome.results["scored"] == sum(len(ids) + 1 for ids in answers)
+    assert outcome.results["perplexity"] == pytest.approx(TINY.vocab_size, rel=1e-5)
+    assert outcome.results["windows"] == 4
