@@ -8,6 +8,8 @@ from pathlib import Path
 from models.contract.errors import PackageError
 from models.contract.labels import Labels
 from models.contract.manifest import Manifest
+from models.contract.release_log import ReleaseLog
+from models.contract.release_record import ReleaseRecord
 from pipeline.graph_artifact import GraphArtifact
 from pipeline.graph_execution import GraphExecution
 from pipeline.metadata_graph import MetadataGraph
@@ -111,14 +113,15 @@ class PushedVersions:
     def _origin(self, execution: GraphExecution, artifact: GraphArtifact) -> VersionOrigin:
         path = Path(artifact.properties["pushed_destination"])
         version = int(artifact.properties["pushed_version"])
-        record = self._records.get(execution.run_id)
-        start = self._properties(execution.run_id, "WarmStart", "start")
+        run_id = self._maker(execution, artifact)
+        record = self._records.get(run_id)
+        start = self._properties(run_id, "WarmStart", "start")
         return VersionOrigin(
             version=version,
             model=path.parent.name,
             path=str(path),
             content_hash=str(artifact.properties.get("content_hash", "")),
-            run_id=execution.run_id,
+            run_id=run_id,
             pushed=execution.started + execution.seconds,
             perplexity=record.perplexity if record else None,
             baseline_perplexity=record.baseline_perplexity if record else None,
@@ -129,6 +132,16 @@ class PushedVersions:
             started_from=int(str(start["start_version"])) if start.get("start_kind") == "package" else None,
         )
 
+    def _maker(self, execution: GraphExecution, artifact: GraphArtifact) -> str:
+        """The run that pushed a version; it may have been killed before that was recorded.
+
+        The next run then finds its content pushed already, and compares it with itself.
+        """
+        if artifact.properties.get("new", 1):
+            return execution.run_id
+        package = _unrecorded(Path(artifact.properties["pushed_destination"]))
+        return package.run_id if package and package.run_id in self._records else execution.run_id
+
 
 def labels_of(base: Path, version: int) -> tuple[str, ...]:
     """Labels that stand on a version now; none if the label file cannot be read."""
@@ -138,6 +151,15 @@ def labels_of(base: Path, version: int) -> tuple[str, ...]:
         return ()
     targets = labels.targets if labels else {}
     return tuple(label for label, target in targets.items() if target == version)
+
+
+def releases_of(path: Path) -> tuple[ReleaseRecord, ...]:
+    """Changes of the push directory that concern a version, oldest first; none if they cannot be read."""
+    try:
+        records = ReleaseLog.load(path.parent).records
+    except PackageError:
+        return ()
+    return tuple(one for one in records if path.name in (str(one.from_version), str(one.to_version)))
 
 
 def _unrecorded(path: Path) -> VersionOrigin | None:
@@ -152,9 +174,17 @@ def _unrecorded(path: Path) -> VersionOrigin | None:
         path=str(path),
         content_hash=manifest.content_hash,
         run_id=manifest.run_id,
+        perplexity=_figure(manifest, "perplexity"),
+        baseline_perplexity=_figure(manifest, "baseline_perplexity"),
+        ratio=_figure(manifest, "ratio"),
         labels=labels_of(path.parent, int(path.name)),
         recorded=False,
     )
+
+
+def _figure(manifest: Manifest, name: str) -> float | None:
+    value = (manifest.evaluation or {}).get(name)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def newest(versions: Sequence[VersionOrigin]) -> VersionOrigin | None:
