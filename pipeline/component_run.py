@@ -12,7 +12,8 @@ class ComponentRun:
 
     Args:
         id: the component's id, e.g. "Trainer".
-        state: "complete", "cached", "failed", "running", "canceled" or "new".
+        state: "complete", "cached", "failed", "running", "canceled", "new" or "interrupted" (its process was
+            killed; ML Metadata still says that it runs).
         started: Unix seconds.
         seconds: how long it took, or has taken so far when last recorded.
         outputs: output name → path of the artifact.

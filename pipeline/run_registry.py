@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -120,6 +121,8 @@ class RunRegistry:
         executions = graph.of_run(run_id)
         components = [_component(graph, execution) for execution in executions]
         journal = RunJournal.read(self._runs / run_id)
+        if not _is_running(journal) and (journal or self._metadata.kind == "sqlite"):
+            components = [_ended(component) for component in components]
         started = journal.get("started") or graph.runs[run_id]
         ended = max((c.started + c.seconds for c in components), default=started)
         return RunRecord(
@@ -199,10 +202,20 @@ def _state(components: list[ComponentRun], journal: dict[str, Any]) -> str:
         if properties["pushed"] != 1:
             return "not blessed"
         return "pushed" if properties.get("new", 1) else "unchanged"
-    return "running" if RunJournal.is_alive(journal) and not journal.get("finished") else INTERRUPTED
+    return "running" if _is_running(journal) else INTERRUPTED
+
+
+def _is_running(journal: dict[str, Any]) -> bool:
+    return RunJournal.is_alive(journal) and not journal.get("finished")
+
+
+def _ended(component: ComponentRun) -> ComponentRun:
+    """A component of a run that has ended: what ML Metadata still calls running was killed with it."""
+    killed = component.state in ("new", "running")
+    return dataclasses.replace(component, state=INTERRUPTED) if killed else component
 
 
 def _seconds(journal: dict[str, Any], recorded: float) -> float:
-    if RunJournal.is_alive(journal) and not journal.get("finished"):
+    if _is_running(journal):
         return time.time() - float(journal["started"])
     return float(journal.get("seconds", recorded))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -9,6 +10,37 @@ from ml_metadata import metadata_store
 from ml_metadata.proto import metadata_store_pb2
 
 from pipeline.run_registry import RunRegistry
+
+
+def _killed_run(workdir: Path) -> None:
+    """A run whose process ended while ML Metadata recorded a component as running."""
+    config = metadata_store_pb2.ConnectionConfig()
+    config.sqlite.filename_uri = str(workdir / "metadata.sqlite")
+    store = metadata_store.MetadataStore(config)
+    run, node = (
+        metadata_store_pb2.Context(
+            type_id=store.put_context_type(metadata_store_pb2.ContextType(name=kind)), name=name
+        )
+        for kind, name in (("pipeline_run", "20260101-a"), ("node", "tiny.Trainer"))
+    )
+    trainer = store.put_execution_type(metadata_store_pb2.ExecutionType(name="Trainer"))
+    running = metadata_store_pb2.Execution(
+        type_id=trainer, last_known_state=metadata_store_pb2.Execution.RUNNING
+    )
+    store.put_execution(running, [], [run, node])
+    journal = workdir / "runs" / "20260101-a" / "run.json"
+    journal.parent.mkdir(parents=True)
+    told = {"pipeline": "tiny", "pid": 1 << 22, "process_started": 0.0, "started": 1.0}
+    journal.write_text(json.dumps(told))
+
+
+def test_a_component_that_was_killed_does_not_seem_to_run(tmp_path: Path):
+    _killed_run(tmp_path)
+    (record,) = RunRegistry.of_workdir(tmp_path).list()
+    assert (record.state, [(run.id, run.state) for run in record.components]) == (
+        "interrupted",
+        [("Trainer", "interrupted")],
+    )
 
 
 def _half_written(workdir: Path) -> Path:
