@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from models.contract.release_record import ReleaseRecord
 from pipeline.graph_artifact import GraphArtifact
 from pipeline.graph_execution import GraphExecution
 from pipeline.run_record import RunRecord
@@ -25,6 +26,7 @@ class Lineage:
         steps: executions that led to it, each after those it depends on. One that was answered from
             cache is represented by the execution that did the work, in an earlier run.
         artifacts: id → artifact, of all the steps.
+        releases: what the push directory's release log says of the version.
         judged_against: runs whose candidate was compared with the version.
         started_from: runs whose training started from it.
         reused_by: run id → components that took their outputs from the steps of this run by cache.
@@ -36,6 +38,7 @@ class Lineage:
     chain: tuple[VersionOrigin, ...]
     steps: tuple[GraphExecution, ...]
     artifacts: dict[int, GraphArtifact]
+    releases: tuple[ReleaseRecord, ...] = ()
     judged_against: tuple[RunRecord, ...] = ()
     started_from: tuple[RunRecord, ...] = ()
     reused_by: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
@@ -61,6 +64,7 @@ class Lineage:
             "chain": [dataclasses.asdict(link) for link in self.chain],
             "steps": [dataclasses.asdict(step) for step in self.steps],
             "artifacts": [dataclasses.asdict(self.artifacts[i]) for i in sorted(self.artifacts)],
+            "releases": [record.to_dict() for record in self.releases],
             "forward": {
                 "judged_against": [_forward(record) for record in self.judged_against],
                 "started_from": [_forward(record) for record in self.started_from],

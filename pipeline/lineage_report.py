@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,12 +18,16 @@ from pipeline.run_record import RunRecord
 from pipeline.run_report import duration
 from pipeline.version_origin import VersionOrigin
 
+_LONGEST_NOTE = 72
+
 
 def lineage_view(lineage: Lineage) -> RenderableType:
     """Chain, origin and what came of it, one below the other."""
     parts: list[RenderableType] = [_heading("Chain", "each measured against the one below it")]
     parts += [Text.from_markup(line) for line in _chain(lineage)]
     parts += [Text(), _heading("Came from", lineage.title), _origin_tree(lineage)]
+    if lineage.releases:
+        parts += [Text(), _heading("Releases", ""), *map(Text.from_markup, _releases(lineage))]
     forward = list(_forward(lineage))
     if forward:
         parts += [Text(), _heading("Was used", ""), *map(Text.from_markup, forward)]
@@ -80,13 +85,14 @@ def _origin_tree(lineage: Lineage) -> RenderableType:
     if root is None:
         return Text("  no component is recorded")
     shown: set[int] = set()
+    by_id = {step.id: step for step in (*lineage.steps, root)}
     if lineage.target is None:
         # Of a run without a version all ends are shown, not only what its last component read.
         tree = Tree(f"[bold]{escape(lineage.title)}[/]")
         read = {artifact_id for step in lineage.steps for artifact_id in step.read}
-        for step in reversed(lineage.steps):
-            if not read & set(step.written):
-                _grow(lineage, tree.add(_step(step, "", lineage)), step, shown)
+        ends = [step for step in reversed(lineage.steps) if not read & set(step.written)]
+        for step in dict.fromkeys(one.id for one in (root, *ends)):
+            _grow(lineage, tree.add(_step(by_id[step], "", lineage)), by_id[step], shown)
         return tree
     tree = Tree(_step(root, "", lineage))
     _grow(lineage, tree, root, shown)
@@ -130,6 +136,14 @@ def _fact(step: GraphExecution, lineage: Lineage) -> str:
     if step.component == "ServingValidator" and "blessed" in found:
         return "blessed" if found["blessed"] else "not blessed"
     return f"span {found['span']}" if step.component == "CorpusExampleGen" and "span" in found else ""
+
+
+def _releases(lineage: Lineage) -> Iterator[str]:
+    for record in lineage.releases:
+        ends = " → ".join(str(end) for end in (record.from_version, record.to_version) if end is not None)
+        what = f"{record.action} {record.label}".strip() + (f" {record.weight:.0%}" if record.weight else "")
+        note = escape(textwrap.shorten(f"{record.who} {record.reason}", _LONGEST_NOTE, placeholder=" …"))
+        yield f"  {escape(record.time)}  [bold]{what}[/]  {ends}  [dim]{note}[/]"
 
 
 def _forward(lineage: Lineage) -> Iterator[str]:

@@ -9,7 +9,7 @@ from models.contract.errors import ConfigError
 from pipeline.graph_execution import GraphExecution
 from pipeline.lineage import Lineage
 from pipeline.metadata_graph import MetadataGraph
-from pipeline.pushed_versions import PushedVersions, newest
+from pipeline.pushed_versions import PushedVersions, newest, releases_of
 from pipeline.run_record import RunRecord
 from pipeline.version_origin import VersionOrigin
 
@@ -83,7 +83,8 @@ class LineageTracer:
         pushed = record.pushed_version is not None and record.state == "pushed"
         versions = self._versions.find(record.pushed_version or 0) if pushed else []
         version = next((one for one in versions if one.path == record.pushed_path), None)
-        root = executions[-1] if executions else None
+        pushers = [one for one in executions if one.component == "Pusher"]
+        root = (pushers or executions or [None])[-1]
         return self._lineage(version, record, executions, root)
 
     def _lineage(
@@ -104,6 +105,7 @@ class LineageTracer:
             chain=tuple(self._versions.chain(start)) if start else (),
             steps=tuple(steps),
             artifacts={i: self._graph.artifacts[i] for i in ids},
+            releases=releases_of(Path(version.path)) if version else (),
             judged_against=tuple(self._versions.judged_against(version)) if version else (),
             started_from=tuple(self._versions.started_from(version)) if version else (),
             reused_by=self._reused_by(own),
