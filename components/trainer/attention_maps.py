@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from models.attention import attend, causal_mask
+from models.attention import attend
 from models.contract.errors import ConfigError
 from models.decoder import Decoder
 from models.decoder_config import DecoderConfig
@@ -43,10 +43,12 @@ def attention_maps(
         float32 [T, T] by pair; [t, s] is how much position t takes from s, each row sums to 1.
     """
     positions = tf.range(len(ids))[None]
-    mask = causal_mask(len(ids))
-    x = decoder.embed(tf.constant(ids[None], tf.int32))
+    x = decoder.embed(tf.constant(ids[None], tf.int32), positions)
+    deepest = max((layer for layer, _ in heads), default=-1)
     maps = {}
-    for index, block in enumerate(decoder.blocks[: 1 + max((layer for layer, _ in heads), default=-1)]):
+    for index, (block, mask) in enumerate(zip(decoder.blocks, decoder.masks(len(ids)), strict=True)):
+        if index > deepest:
+            break
         chosen = [head for layer, head in heads if layer == index]
         if chosen:
             q, k, _ = block.project(x, positions)

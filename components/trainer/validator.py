@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -17,6 +16,7 @@ from components.trainer.training_data import TrainingData
 from components.trainer.training_history import TrainingHistory
 from components.trainer.validation_record import ValidationRecord
 from models.contract.errors import NotBlessedError
+from preprocessing.packing import PackedRow
 
 _INPUTS = ("ids", "positions", "segment_ids")
 
@@ -102,7 +102,12 @@ def _rows(held_out: TrainingData, config: TrainingConfig) -> tf.data.Dataset:
     """Batches of the first held-out rows; not more than there are documents for."""
     wanted = min(config.validation.tokens, held_out.tokens)
     count = max(1, -(-wanted // config.sequence_length))
-    rows = list(itertools.islice(held_out.rows(config.model_copy(update={"seed": 0})), count))
+    rows: list[PackedRow] = []
+    for row in held_out.rows(config.model_copy(update={"seed": 0})):
+        rows.append(row)
+        # Rows of a long conversation may hold no answer: a loss needs one.
+        if len(rows) >= count and any(row.weights.any() for row in rows):
+            break
     inputs = {name: np.stack([getattr(row, name) for row in rows]) for name in _INPUTS}
     labels, weights = np.stack([row.labels for row in rows]), np.stack([row.weights for row in rows])
     return tf.data.Dataset.from_tensor_slices((inputs, labels, weights)).batch(config.batch_size)
