@@ -20,11 +20,8 @@ from tests.preprocessing.planning import names
 
 
 def words(seed: int, count: int = 200) -> str:
-    return " ".join(
-        random.Random(seed).choices(
-            ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"], k=count
-        )
-    )
+    vocabulary = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
+    return " ".join(random.Random(seed).choices(vocabulary, k=count))
 
 
 def made(folder: Path, rows: list[tuple[str, str]]) -> tuple[CorpusPlan, ReadSettings]:
