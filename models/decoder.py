@@ -24,7 +24,8 @@ class Decoder(keras.Model):
     """
 
     def __init__(self, config: DecoderConfig, initializer: str | None = None, **kwargs: object) -> None:
-        super().__init__(**kwargs)
+        # Keras would number the decoders of a process, and a package's bytes would tell which it was.
+        super().__init__(**{"name": "decoder", **kwargs})
         self.config = config
         self.blocks = [
             DecoderBlock(config, initializer, name=f"block_{index}") for index in range(config.num_layers)

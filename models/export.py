@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 
+from models.canonical_saved_model import canonicalize
 from models.checkpoint import load_checkpoint
 from models.checkpoint_files import write_config
 from models.contract.errors import CheckpointError, ConfigError
@@ -152,7 +155,8 @@ def _memory(decoder: Decoder, cached_tokens: int, max_length: int) -> dict[str, 
 def _write_saved_model(
     directory: Path, decoder: Decoder, tokenizer: GraphTokenizer, manifest: Manifest
 ) -> None:
-    cache = PagedCache(manifest.dims, manifest.num_blocks, manifest.block_size)
+    owner = _identity(decoder, manifest)
+    cache = PagedCache(manifest.dims, manifest.num_blocks, manifest.block_size, owner)
     endpoints = build_endpoints(decoder, tokenizer, cache, manifest)
     # A root of our own holds what the loader must find. The variables below the Keras ones are named
     # themselves, or a Session could not find them. ExportArchive would do the same, but trace every
@@ -170,6 +174,17 @@ def _write_saved_model(
     # Nothing is trained from a package: gradients of its functions need not be traced.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(root, str(directory), signatures, options)
+    canonicalize(directory)
+
+
+def _identity(decoder: Decoder, manifest: Manifest) -> str:
+    """Sixteen hex digits that packages share only if all they compute is the same."""
+    computed = dataclasses.replace(manifest, run_id="", evaluation={}, created="")
+    digest = hashlib.sha256(computed.to_json().encode())
+    for path, weight in decoder.named_weights().items():
+        digest.update(path.encode())
+        digest.update(np.ascontiguousarray(weight.numpy()))
+    return digest.hexdigest()[:16]
 
 
 def build_endpoints(

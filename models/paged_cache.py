@@ -19,19 +19,20 @@ class PagedCache(tf.Module):
         dims: sizes of the network.
         num_blocks: blocks per arena, the null block counted.
         block_size: tokens per block.
+        owner: what tells its arenas from those of other models in the process; None draws something.
 
     A block table [B, K] int32 names the blocks of each row in order; positions beyond it, like
     padding, belong to the null block. Source of the idea: Kwon et al., "PagedAttention" (2023).
     """
 
-    def __init__(self, dims: ModelDims, num_blocks: int, block_size: int) -> None:
+    def __init__(self, dims: ModelDims, num_blocks: int, block_size: int, owner: str | None = None) -> None:
         super().__init__(name="paged_cache")
         self.block_size = block_size
         self.kv_heads = dims.num_kv_heads
         self.head_dim = dims.head_dim
         shape = (num_blocks, dims.num_kv_heads, block_size, dims.head_dim)
         # Arenas of two packages in one process must not find each other by name.
-        owner = secrets.token_hex(8)
+        owner = owner or secrets.token_hex(8)
         layers = range(dims.num_layers)
         self.keys = [KVArena(shape, tf.float32, f"kv_{owner}_key_{layer}") for layer in layers]
         self.values = [KVArena(shape, tf.float32, f"kv_{owner}_value_{layer}") for layer in layers]

@@ -78,4 +78,6 @@ def write_warmup(path: Path, model_name: str) -> None:
             for name, value in inputs.items():
                 request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
             log = prediction_log_pb2.PredictLog(request=request)
-            writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())
+            record = prediction_log_pb2.PredictionLog(predict_log=log)
+            # Otherwise the order of the inputs would change from process to process.
+            writer.write(record.SerializeToString(deterministic=True))

@@ -20,7 +20,7 @@ from models.export import GOLDEN_TEXTS, export_package
 from models.export_options import ExportOptions
 from models.package import content_hash, verify_content
 from preprocessing.tokenizers import load_tokenizer
-from tests.tiny import TINY
+from tests.tiny import TINY, write_tiny_checkpoint
 from tests.tiny_package import NUM_BLOCKS
 
 
@@ -69,6 +69,29 @@ def test_more_kv_memory_does_not_make_a_package_larger(
     large = export_package(tiny_checkpoint, tmp_path, options)
     assert Manifest.load(large).memory_bytes["kv"] > 50 * size_of(large)
     assert size_of(large) < size_of(tiny_package) * 1.01
+
+
+def test_two_exports_of_equal_weights_are_equal_but_for_when_and_why(
+    tiny_checkpoint: Path, tiny_package: Path, tmp_path: Path
+):
+    options = ExportOptions(model_name="tiny", block_size=4, num_blocks=NUM_BLOCKS, run_id="another")
+    again = export_package(tiny_checkpoint, tmp_path, options)
+    manifests = [Manifest.load(package) for package in (tiny_package, again)]
+    assert content_hash(again) == content_hash(tiny_package) == manifests[1].content_hash
+    assert dataclasses.replace(manifests[1], run_id="", created=manifests[0].created) == manifests[0]
+
+
+def test_packages_of_other_weights_never_share_their_memory(tiny_package: Path, tmp_path: Path):
+    options = ExportOptions(model_name="tiny", block_size=4, num_blocks=NUM_BLOCKS)
+    other = export_package(write_tiny_checkpoint(tmp_path / "checkpoint", seed=1), tmp_path / "a", options)
+    first, second = (arenas_of(package) for package in (tiny_package, other))
+    assert len(first) == len(second) == 2 * TINY.num_layers + 1
+    assert not first & second
+
+
+def arenas_of(package: Path) -> set[bytes]:
+    """Names by which the KV arenas and the nonce are found in a process."""
+    return set(re.findall(rb"kv_[0-9a-f]{16}_[a-z]+(?:_\d+)?", (package / "saved_model.pb").read_bytes()))
 
 
 def test_no_operation_needs_python(tiny_package: Path):
@@ -135,8 +158,6 @@ def test_a_missing_checkpoint_is_named_and_nothing_written(tmp_path: Path):
 
 
 def test_a_tokenizer_with_more_ids_than_the_network_is_refused(tiny_checkpoint: Path, tmp_path: Path):
-    from tests.tiny import write_tiny_checkpoint
-
     checkpoint = write_tiny_checkpoint(tmp_path / "small", vocab_size=TINY.vocab_size - 1)
     with pytest.raises(CheckpointError, match="the tokenizer has"):
         export_package(checkpoint, tmp_path / "base", ExportOptions())
