@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from components.trainer.attention_heads import check_heads
 from components.trainer.training_data import document_end
 from models.contract.errors import CheckpointError, ConfigError, TokenmillError
 from models.decoder_config import DecoderConfig
@@ -42,6 +43,7 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
     ]
     if decoder is not None:
         checks.append(lambda: _check_document_end(config))
+        checks.append(lambda: check_heads(config.training.tensorboard.attention, decoder))
     faults = [fault for check in checks if (fault := _fault_of(check)) is not None]
     if len(faults) > 1:
         raise type(faults[0])(" ".join(str(fault) for fault in faults), field=faults[0].field)
@@ -82,9 +84,11 @@ def _size_faults(config: RunConfig, decoder: DecoderConfig | None) -> Iterator[t
         )
     if decoder is None:
         return
+    searched = config.tuning.parameters.get("sequence_length") if config.tuning else None
     for key, value in (
         ("export.max_length", longest),
         ("training.sequence_length", config.training.sequence_length),
+        ("tuning.parameters.sequence_length", max(searched.bounds) if searched else 0),
     ):
         if value > decoder.max_length:
             yield (

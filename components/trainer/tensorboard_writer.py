@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from components.trainer.attention_maps import attention_maps, check_heads
+from components.trainer.attention_heads import check_heads
+from components.trainer.attention_maps import attention_maps
 from components.trainer.language_model import LanguageModel
 from components.trainer.sampler import Sampler
 from components.trainer.training_config import TrainingConfig

@@ -54,6 +54,16 @@ def test_what_fits_passes_and_nothing_is_left_behind(folder: Path):
             r"`export.max_length` is 257, .*context 256.*256 or less",
         ),
         (
+            {"tuning": {"parameters": {"sequence_length": {"choices": [64, 512]}}}},
+            ConfigError,
+            r"`tuning.parameters.sequence_length` is 512, .*context 256",
+        ),
+        (
+            {"training": {"sequence_length": 64, "tensorboard": {"attention": [[2, 0]]}}},
+            ConfigError,
+            r"`training.tensorboard.attention` names layer 2, head 0; the model has layers 0 to 1",
+        ),
+        (
             {"evaluation": {"context": 64}, "export": {"max_length": 63}},
             ConfigError,
             r"`evaluation.context` is 64, more than `export.max_length` 63.*Lower",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from components.trainer.attention_maps import attention_maps, check_heads
+from components.trainer.attention_heads import check_heads
+from components.trainer.attention_maps import attention_maps
 from models.checkpoint import load_checkpoint
 from models.contract.errors import ConfigError
 from models.decoder import Decoder
