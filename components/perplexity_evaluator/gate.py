@@ -44,7 +44,7 @@ def judge(
         slices: both models on every part of the text.
         texts: figures of the candidate's and the baseline's completions, if there are any.
     """
-    if not math.isfinite(candidate):
+    if not _is_measured(candidate):
         return (_not_finite(candidate),)
     checks = [
         _against_baseline(candidate, baseline, gate, baseline_label),
@@ -77,6 +77,11 @@ def next_steps(checks: Sequence[Check]) -> list[str]:
     return list(dict.fromkeys(filter(None, steps)))
 
 
+def _is_measured(perplexity: float) -> bool:
+    """Whether its losses were finite: a loss of minus infinity makes a perplexity of zero."""
+    return math.isfinite(perplexity) and perplexity > 0
+
+
 def _not_finite(candidate: float) -> Check:
     return Check(
         "gate",
@@ -91,7 +96,7 @@ def _not_finite(candidate: float) -> Check:
 
 def _against_baseline(candidate: float, baseline: float, gate: GateConfig, label: str) -> Check:
     limit = gate.max_ratio
-    if not math.isfinite(baseline):
+    if not _is_measured(baseline):
         return Check(
             "gate.max_ratio",
             _ABOUT_RATIO,

@@ -107,7 +107,7 @@ def slices_figure(slices: Sequence[dict[str, Any]], whole: dict[str, Any]) -> Fi
         colour = _STATUS_COLOURS.get(one.get("status", ""), _CANDIDATE)
         traces.append(_point(one["ratio"], interval, _shortened(label), colour))
     layout = {
-        "xaxis": {"title": {"text": "perplexity as a multiple of the baseline's"}, "nticks": 6},
+        "xaxis": {"title": {"text": "× the baseline's perplexity"}, "nticks": 6},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
         "shapes": [_vertical(1.0)],
         "showlegend": False,

@@ -12,6 +12,7 @@ from components.reporter.wording import duration, number, percent, signed_percen
 
 _TONES = {"pushed": "good", "unchanged": "good", "not pushed": "warn", "not blessed": "bad"}
 _CHECK_TONES = {"passed": "good", "failed": "bad", "warning": "warn", "not judged": "faint"}
+_ORDER = ("failed", "warning", "passed", "not judged")
 _MARKS = {"passed": "✓", "failed": "✗", "warning": "!", "not judged": "–"}
 
 
@@ -63,14 +64,17 @@ def _figures(evaluation: Mapping[str, Any]) -> list[Tile]:
         notes = [f"{number(before)} before, {change}"]
         if interval := intervals.get(name):
             notes.append(f"{percent(evaluation.get('confidence'))} interval {span(interval)}")
-        tiles.append(Tile(label, number(after), tuple(notes), _direction(before, after)))
+        tiles.append(Tile(label, number(after), tuple(notes), _direction(after, intervals.get("ratio"))))
     return tiles
 
 
-def _direction(before: float | None, after: float | None) -> str:
-    if before is None or after is None:
-        return "bad" if after is None else ""
-    return "good" if after < before else "bad" if after > before else ""
+def _direction(after: float | None, ratio: Sequence[float] | None) -> str:
+    """Good or bad only where the change is more than chance."""
+    if after is None:
+        return "bad"
+    if ratio is None or ratio[0] <= 1 <= ratio[1]:
+        return ""
+    return "good" if ratio[1] < 1 else "bad"
 
 
 def _training_tiles(training: Mapping[str, Any]) -> list[Tile]:
@@ -98,7 +102,8 @@ def _checks(checks: Sequence[Mapping[str, Any]], serving: Mapping[str, Any] | No
     quiet = [c for c in checks if c.get("slice") and c["status"] not in ("failed", "warning")]
     if quiet:
         passed = sum(check["status"] == "passed" for check in quiet)
-        rest = f" {len(quiet) - passed} are too small to judge." if passed < len(quiet) else ""
+        small = len(quiet) - passed
+        rest = f" {small} {'is' if small == 1 else 'are'} too small to judge." if small else ""
         status = "passed" if passed else "not judged"
         rows.append(
             _check("Slices", status, f"{passed} of {len(quiet)} slices are within their limit.{rest}")
@@ -106,7 +111,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], serving: Mapping[str, Any] | No
     if serving:
         status = "passed" if serving.get("blessed") else "failed"
         rows.append(_check("Serving check", status, " ".join(map(str, serving.get("reasons") or []))))
-    return rows
+    return sorted(rows, key=lambda row: _ORDER.index(row["status"]))
 
 
 def _check(about: str, status: str, sentence: str) -> dict[str, Any]:

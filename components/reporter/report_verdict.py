@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from components.reporter.wording import percent, signed_percent
+
 PUSHED, UNCHANGED, NOT_PUSHED, NOT_BLESSED = "pushed", "unchanged", "not pushed", "not blessed"
 _SERVING_STEP = (
     "The package does not answer as the trained network does: read the serving check's reason, export again "
@@ -51,7 +53,7 @@ def headline(evaluation: dict[str, Any]) -> str:
         return ""
     if ratio is None or perplexity is None:
         return "The losses are not finite numbers: the model cannot be judged."
-    change = f"{abs(ratio - 1):.1%}"
+    change = percent(abs(ratio - 1), 1)
     against = evaluation.get("baseline", "baseline")
     direction = "the same as" if change == "0.0%" else f"{change} {'below' if ratio < 1 else 'above'}"
     sentence = (
@@ -60,8 +62,10 @@ def headline(evaluation: dict[str, Any]) -> str:
     )
     interval = evaluation.get("interval")
     if interval and change != "0.0%":
-        low, high = (f"{end - 1:+.1%}" for end in interval)
-        sentence += f" ({evaluation.get('confidence', 0.95):.0%} interval {low} to {high})"
+        low, high = (signed_percent(end, 1) for end in interval)
+        sentence += f" ({percent(evaluation.get('confidence', 0.95))} interval {low} to {high})"
+        if interval[0] <= 1 <= interval[1]:
+            sentence += "; that may be chance"
     return f"{sentence}."
 
 

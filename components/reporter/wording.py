@@ -19,12 +19,12 @@ def number(value: float | None, digits: int = 3, *, signed: bool = False) -> str
 
 def percent(share: float | None, digits: int = 0) -> str:
     """A share of one as a percentage."""
-    return NONE if share is None else f"{share * 100:.{digits}f} %"
+    return NONE if share is None else f"{share * 100:.{digits}f}%"
 
 
-def signed_percent(ratio: float | None) -> str:
+def signed_percent(ratio: float | None, digits: int = 2) -> str:
     """A ratio as a change in percent."""
-    return NONE if ratio is None else f"{(ratio - 1) * 100:+.2f} %".replace("-", "−")
+    return NONE if ratio is None else f"{(ratio - 1) * 100:+.{digits}f}%".replace("-", "−")
 
 
 def span(interval: Sequence[float]) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from components.perplexity_evaluator.evaluation_outcome import EvaluationOutcome
 from components.perplexity_evaluator.evaluator import Evaluator
 from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.held_out_document import HeldOutDocument
+from components.perplexity_evaluator.sample_config import SampleConfig
 from components.perplexity_evaluator.score_store import ScoreStore
 from models.checkpoint import load_checkpoint, save_checkpoint
 from models.contract.chat_template import ChatTemplate
@@ -27,7 +29,15 @@ DOCUMENTS = [
     HeldOutDocument(f"def function_{i}(a, b):\n    return a + b * {i}\n".encode() * (i + 1), f"s{i % 2}")
     for i in range(6)
 ]
-CONFIG = EvaluationConfig(context=32, stride=32, num_tokens=10_000, batch_size=4, bootstrap_samples=100)
+CONFIG = EvaluationConfig(
+    context=32,
+    stride=32,
+    num_tokens=10_000,
+    batch_size=4,
+    bootstrap_samples=100,
+    samples=SampleConfig(prompts=0),
+)
+SAMPLED = CONFIG.model_copy(update={"samples": SampleConfig(prompts=3, prompt_tokens=8, max_tokens=6)})
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +61,7 @@ def _package_baseline(path: Path) -> Baseline:
     return Baseline("package", str(path), Manifest.load(path).content_hash, "Newest.", int(path.name))
 
 
-def _run(package: Path, baseline: Baseline, store: Path | None = None, **gate: float) -> EvaluationOutcome:
+def _run(package: Path, baseline: Baseline, store: Path | None = None, **gate: Any) -> EvaluationOutcome:
     return Evaluator(package, CONFIG, ScoreStore(store)).run(DOCUMENTS, baseline, GateConfig(**gate))
 
 
@@ -87,12 +97,44 @@ def test_a_nan_model_is_not_blessed(nan_model: tuple[Path, Path], flat: tuple[Pa
     assert "NaN" in outcome.verdict.reasons[0]
 
 
-def test_a_known_baseline_is_not_loaded_again(tmp_path: Path, flat: tuple[Path, Path]):
-    store, baseline = tmp_path / "scores", _checkpoint_baseline(flat[0])
-    first = _run(flat[1], baseline, store)
+def test_a_known_baseline_is_not_loaded_again(tmp_path: Path, random_model: tuple[Path, Path]):
+    checkpoint, package = random_model
+    store, baseline = ScoreStore(tmp_path / "scores"), _checkpoint_baseline(checkpoint)
+    first = Evaluator(package, SAMPLED, store).run(DOCUMENTS, baseline, GateConfig())
     moved = Baseline("checkpoint", str(tmp_path / "gone"), baseline.fingerprint, "First run.")
-    second = _run(flat[1], moved, store)
+    second = Evaluator(package, SAMPLED, store).run(DOCUMENTS, moved, GateConfig())
     assert second.results["baseline_nll_sum"] == first.results["baseline_nll_sum"]
+    assert second.results["samples"] == first.results["samples"]
+
+
+def test_both_models_complete_the_same_held_out_prompts(tmp_path: Path, random_model: tuple[Path, Path]):
+    checkpoint, package = random_model
+    evaluator = Evaluator(package, SAMPLED, ScoreStore(tmp_path))
+    results = evaluator.run(DOCUMENTS, _checkpoint_baseline(checkpoint), GateConfig()).results
+    assert [sample["source"] for sample in results["samples"]] == ["s0", "s1", "s0"]
+    texts = {document.text.decode() for document in DOCUMENTS}
+    for sample in results["samples"]:
+        assert any(sample["prompt"] + sample["reference"] in text for text in texts)
+        assert sample["candidate"] == sample["baseline"]
+        assert sample["candidate"]["tokens"] <= 6
+    assert results["texts"]["candidate"]["completions"] == 3
+
+
+def test_slices_have_figures_with_intervals_and_are_judged_when_large_enough(
+    flat: tuple[Path, Path],
+):
+    loose = {"min_documents": 2, "min_tokens": 10}
+    outcome = _run(flat[1], _checkpoint_baseline(flat[0]), max_fraction=1.0, slices=loose)
+    slices = {(one["by"], one["slice"]): one for one in outcome.results["slices"]}
+    assert set(slices) == {("source", "s0"), ("source", "s1"), ("length_class", "up to 512 tokens")}
+    for one in slices.values():
+        assert one["status"] == "passed"
+        low, high = one["intervals"]["perplexity"]
+        assert low <= one["perplexity"] * (1 + 1e-6)
+        assert one["perplexity"] <= high * (1 + 1e-6)
+    assert (
+        sum(one["scored"] for key, one in slices.items() if key[0] == "source") == outcome.results["scored"]
+    )
 
 
 def test_a_changed_split_is_a_warning_among_the_reasons_and_no_failure(

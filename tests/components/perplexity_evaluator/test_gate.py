@@ -27,7 +27,7 @@ def _judge(candidate: float, baseline: float, **gate: Any) -> Blessing:
     return verdict(_checks(candidate, baseline, **gate))
 
 
-@pytest.mark.parametrize("candidate", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("candidate", [math.nan, math.inf, -math.inf, 0.0])
 def test_what_is_not_finite_is_never_blessed(candidate: float):
     blessing = _judge(candidate, math.inf, max_ratio=1e9, max_fraction=1.0)
     assert not blessing.blessed
@@ -65,8 +65,9 @@ def test_every_failed_limit_is_a_reason_with_value_limit_and_next_step():
     assert next_steps(checks) == [check.next_step for check in checks]
 
 
-def test_a_baseline_that_is_not_finite_blesses_nobody():
-    assert not _judge(4.0, math.nan).blessed
+@pytest.mark.parametrize("baseline", [math.nan, math.inf, 0.0])
+def test_a_baseline_that_is_not_finite_blesses_nobody(baseline: float):
+    assert not _judge(4.0, baseline).blessed
 
 
 def test_rounding_between_kernels_is_no_regression():
