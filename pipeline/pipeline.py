@@ -21,7 +21,13 @@ from pipeline.config import RunConfig
 from pipeline.run_id import new_run_id
 from preprocessing.preprocessing_fn import PREPROCESSING_FN, transform_config
 
-BEAM_ARGS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
+BEAM_ARGS = (
+    "--direct_running_mode=in_memory",
+    "--direct_num_workers=1",
+    # Without it TFX packs itself into an archive for remote workers, anew in each component, and
+    # leaves it in the temporary folder. Nothing here starts a container.
+    "--sdk_container_image=unused",
+)
 """Beam inside this process: starting workers takes longer than reading a corpus of some megabytes."""
 
 
