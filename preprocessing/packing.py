@@ -85,9 +85,7 @@ def shuffled(
             number of passes a document has been drawn that often times its weight, rounded down or up;
             weights all below 1 count in relation to the largest.
     """
-    if weights is None:
-        weights = np.ones(len(documents))
-    weights = weights / min(1.0, weights.max(initial=0)) if len(weights) else weights
+    weights = np.ones(len(documents)) if weights is None else pass_weights(weights)
     shift = _shifts(weights, seed)
     epoch = 0
     while len(documents):
@@ -96,6 +94,11 @@ def shuffled(
         for index in indices[np.random.default_rng([seed, epoch]).permutation(len(indices))]:
             yield documents[index]
         epoch += 1
+
+
+def pass_weights(weights: np.ndarray) -> np.ndarray:
+    """How often each document is drawn per pass: the weights, raised to a largest of 1 if all are below."""
+    return weights / min(1.0, weights.max()) if len(weights) else weights
 
 
 def _shifts(weights: np.ndarray, seed: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import tensorflow as tf
 from components.trainer.document_store import DocumentStore
 from components.trainer.training_config import TrainingConfig
 from models.contract.errors import CheckpointError, DataError
-from preprocessing.packing import PackedRow, pack, shuffled
+from preprocessing.packing import PackedRow, pack, pass_weights, shuffled
 from preprocessing.training_document import TrainingDocument
 
 _INPUTS = ("ids", "positions", "segment_ids")
@@ -41,8 +41,14 @@ class TrainingData:
         return sum(document.framed_length(self.begin_id, self.special_ids) for document in self._all())
 
     @property
+    def tokens_per_pass(self) -> float:
+        """Tokens drawn in one pass: each document counts as often as its weight says."""
+        sizes = [document.framed_length(self.begin_id, self.special_ids) for document in self._all()]
+        return float(np.dot(pass_weights(self._weights()), sizes))
+
+    @property
     def learned_tokens(self) -> int:
-        """Those of them that are learned."""
+        """Those of `tokens` that are learned."""
         return sum(
             int(document.framed(self.end_id, self.begin_id, self.special_ids)[1][1:].sum())
             for document in self._all()
@@ -59,9 +65,8 @@ class TrainingData:
 
     def rows(self, config: TrainingConfig) -> Iterator[PackedRow]:
         """Packed rows without end, in an order that only the seed and the weights decide."""
-        weights = np.array([document.weight for document in self._all()], np.float64)
         return pack(
-            shuffled(self.documents, config.seed, weights),
+            shuffled(self.documents, config.seed, self._weights()),
             config.sequence_length,
             end_id=self.end_id,
             begin_id=self.begin_id,
@@ -81,6 +86,11 @@ class TrainingData:
         signature = (dict.fromkeys(_INPUTS, ids), ids, weights)
         rows = tf.data.Dataset.from_generator(generate, output_signature=signature)
         return rows.batch(config.batch_size, drop_remainder=True).prefetch(2)
+
+    def _weights(self) -> np.ndarray:
+        if isinstance(self.documents, DocumentStore):
+            return self.documents.weights
+        return np.array([document.weight for document in self._all()], np.float64)
 
     def _all(self) -> Iterator[TrainingDocument]:
         for document in self.documents:

@@ -71,11 +71,13 @@ def test_learned_tokens_and_weights_decide_the_stream():
     chat = TrainingDocument(ids, flags)
     data = TrainingData([chat, TrainingDocument(ids)], end_id=0, special_ids=frozenset({7}))
     assert (data.tokens, data.learned_tokens) == (3 + 4, 2 + 3)
+    assert data.tokens_per_pass == data.tokens
     others = [
         TrainingData([chat, TrainingDocument(ids, weight=3.0)], 0, special_ids=frozenset({7})),
         TrainingData([TrainingDocument(ids, ~flags), TrainingDocument(ids)], 0, special_ids=frozenset({7})),
         TrainingData([chat, TrainingDocument(ids)], 0),
     ]
+    assert others[0].tokens_per_pass == 3 + 3 * 4
     assert len({one.fingerprint() for one in (data, *others)}) == 4
     row = next(others[0].rows(TrainingConfig(sequence_length=15)))
     assert (row.ids == 0).sum() == 3
