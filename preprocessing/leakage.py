@@ -52,7 +52,8 @@ class LeakageResult:
 class Leakage:
     """Fed all held-out documents first, then the training documents, one at a time.
 
-    It keeps at most 3 KB per held-out document and nothing of training documents but the leaks. A
+    It keeps at most 3 KB per held-out document (5 KB while they come together) and nothing of training
+    documents but the leaks. A
     near-duplicate of a held-out document holds its shingles too, so both are found alike.
 
     Args:
@@ -66,9 +67,15 @@ class Leakage:
         self._leaks: list[Leak] = []
 
     def add_held_out(self, key: Hashable, text: str) -> None:
-        """Take a held-out document in, before any training document."""
+        """Take a held-out document in.
+
+        Raises:
+            ValueError: a training document was looked at already.
+        """
         if self._config.action == "off":
             return
+        if "_index" in self.__dict__:
+            raise ValueError("held-out documents come before training documents")
         sample = np.unique(shingles(text, self._config.shingle))[:_SAMPLE]
         if len(sample):
             self._keys.append(key)
@@ -105,7 +112,9 @@ class Leakage:
 
     @cached_property
     def _index(self) -> _Index:
-        return _Index(self._samples)
+        index = _Index(self._samples)
+        self._samples.clear()
+        return index
 
     def _refusal(self) -> DataError:
         named = "".join(

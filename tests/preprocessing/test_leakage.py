@@ -72,3 +72,11 @@ def test_fail_names_the_documents_and_report_and_off_keep_them():
 def test_texts_without_words_and_empty_splits():
     assert find({"a": ""}, {"b": "", "c": "x"}) == LeakageResult()
     assert find({"a": "x y"}, {"b": "...", "c": "X, Y"}).dropped == {"c"}
+
+
+def test_held_out_documents_come_first():
+    search = Leakage(LeakageConfig())
+    search.add_held_out("a", text(1))
+    search.add_train("b", text(1))
+    with pytest.raises(ValueError, match="before training documents"):
+        search.add_held_out("c", text(2))
