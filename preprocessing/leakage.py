@@ -53,8 +53,8 @@ class Leakage:
     """Fed all held-out documents first, then the training documents, one at a time.
 
     It keeps at most 3 KB per held-out document (5 KB while they come together) and nothing of training
-    documents but the leaks. A
-    near-duplicate of a held-out document holds its shingles too, so both are found alike.
+    documents but the leaks. A near-duplicate of a held-out document holds its shingles too, so both are
+    found alike.
 
     Args:
         config: with `action: off` texts are ignored.
