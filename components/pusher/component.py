@@ -66,7 +66,7 @@ def pusher_component(
         serving_directory(package.uri),
         run_id=run_id,
         evaluation=summary,
-        reason=" ".join(verdicts[0].reasons),
+        reason=verdicts[0].reasons[0],
     )
     pushed_model.set_int_custom_property("pushed", 1)
     pushed_model.set_int_custom_property("new", int(pushed.new))
