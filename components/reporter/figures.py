@@ -53,7 +53,7 @@ def pace_figure(training: dict[str, Any]) -> Figure | None:
     }
     if any(point.get("gradient_norm") for point in curve):
         norms = [point.get("gradient_norm") for point in curve]
-        traces.append({**_line(tokens, norms, "gradient norm", colour="@after", width=1.5), "yaxis": "y2"})
+        traces.append({**_line(tokens, norms, "gradient norm", colour="@before", width=1), "yaxis": "y2"})
         layout["yaxis2"] = {
             "title": {"text": "gradient norm"},
             "overlaying": "y",

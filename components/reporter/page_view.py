@@ -199,9 +199,12 @@ def _training_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _stop(stop: Any) -> Iterable[tuple[str, str]]:
-    if isinstance(stop, Mapping):
-        return [(f"stop: {key.replace('_', ' ')}", _plain(value)) for key, value in stop.items()]
-    return [("stopped", str(stop))] if stop else []
+    if not isinstance(stop, Mapping):
+        return [("stopped", str(stop))] if stop else []
+    facts = [("stopped", str(stop.get("text") or stop.get("reason") or ""))]
+    if stop.get("best_step") is not None:
+        facts.append(("best step", number(stop["best_step"], 0)))
+    return facts
 
 
 def _lineage(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -224,9 +227,3 @@ def _lineage(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("software", ", ".join(f"{name} {v}" for name, v in (lineage.get("software") or {}).items())),
     ]
     return [(name, str(value)) for name, value in facts if value not in (None, "")]
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no"}.get(value, "–")
-    return number(value) if isinstance(value, float) else str(value)

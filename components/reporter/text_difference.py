@@ -6,7 +6,8 @@ import difflib
 import re
 from typing import NamedTuple
 
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_WORDS = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
+"""A line's end is a word of its own: indentation may differ where line ends do not."""
 
 
 class Piece(NamedTuple):
