@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from components.corpus_example_gen.component import read_chat_template
 from components.trainer.attention_heads import check_heads
 from components.trainer.training_data import document_end
 from models.contract.errors import CheckpointError, ConfigError, TokenmillError
@@ -27,8 +28,9 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
         what depends on it is then not checked yet.
 
     Raises:
-        ConfigError: sizes that do not fit together or the model, a folder that cannot be written, or a
-            metadata database that is damaged or cannot be reached.
+        ConfigError: sizes that do not fit together or the model, a folder that cannot be written, a
+            metadata database that is damaged or cannot be reached, or conversations without a chat
+            template.
         DataError: the corpus is missing or has no matching file.
         CheckpointError: there is no checkpoint and no source, or it is not readable, or its tokenizer
             has no `training.document_end`.
@@ -44,6 +46,8 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
     if decoder is not None:
         checks.append(lambda: _check_document_end(config))
         checks.append(lambda: check_heads(config.training.tensorboard.attention, decoder))
+        if config.corpus.has_chat:
+            checks.append(lambda: read_chat_template(config.model.checkpoint))
     faults = [fault for check in checks if (fault := _fault_of(check)) is not None]
     if len(faults) > 1:
         raise type(faults[0])(" ".join(str(fault) for fault in faults), field=faults[0].field)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -72,9 +72,16 @@ class CorpusConfig(BaseModel):
     )
 
     @property
-    def split(self) -> dict[str, int | float]:
+    def split(self) -> dict[str, Any]:
         """The settings that decide which groups are held out, by key."""
-        return {"group_depth": self.group_depth, "eval_fraction": self.eval_fraction, "seed": self.seed}
+        fields = {source.name: source.group_field for source in self.sources if source.group_field}
+        return {
+            "group_depth": self.group_depth,
+            "eval_fraction": self.eval_fraction,
+            "seed": self.seed,
+            # None, and not an empty mapping, equals what models of before there were groups of rows record.
+            "group_field": fields or None,
+        }
 
     @property
     def bad_row_limits(self) -> BadRowLimits:

@@ -152,3 +152,21 @@ def test_a_dry_run_refuses_what_a_run_refuses(folder: Path, capfd: pytest.Captur
         _dry_run(folder, capfd, model={"name": "tiny", "checkpoint": "nope"})
     with pytest.raises(ConfigError, match=r"export\.max_length"):
         _dry_run(folder, capfd, export={"max_length": 257})
+
+
+def test_conversations_without_a_chat_template_are_refused(folder: Path):
+    corpus = {"sources": [{"name": "chat", "path": "corpus", "format": "chat"}]}
+    assert preflight(RunConfig.from_raw(_raw(corpus=corpus))) == TINY
+    settings = json.loads((folder / "checkpoint" / "tokenizer_config.json").read_text())
+    del settings["chat_template"]
+    (folder / "checkpoint" / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(ConfigError, match="holds conversations, but the tokenizer of checkpoint has no chat"):
+        preflight(RunConfig.from_raw(_raw(corpus=corpus)))
+
+
+def test_spans_that_are_not_there_are_refused(folder: Path):
+    (folder / "span-1").mkdir()
+    (folder / "span-1" / "a.py").write_text("x = 1\n")
+    corpus = {**_sources("span-{SPAN}"), "spans": {"first": 2}}
+    with pytest.raises(DataError, match="none of the spans from 2 on"):
+        preflight(RunConfig.from_raw(_raw(corpus=corpus)))
