@@ -65,13 +65,13 @@ def read_window(raw: Mapping[str, Any], family: Family, layers: int, source: str
     """`sliding_window` and `first_window_layer` of a DecoderConfig.
 
     Raises:
-        CheckpointError: `layer_types` says something else than the other fields.
+        CheckpointError: the first layer is no integer, or `layer_types` contradicts the other fields.
     """
     fields, window, first = family.windows, None, 0
     if fields is not None and (fields.switch is None or raw.get(fields.switch)):
         window = raw.get(fields.size)
-        first = 0 if fields.first_layer is None else raw.get(fields.first_layer, 0)
-    if window is None or (isinstance(first, int) and first >= layers):
+        first = 0 if fields.first_layer is None else integer(raw, fields.first_layer, source)
+    if window is None or first >= layers:
         window, first = None, 0
     _check_layer_types(raw, [window is not None and layer >= first for layer in range(layers)], source)
     return {"sliding_window": window, "first_window_layer": first}

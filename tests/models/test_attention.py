@@ -34,3 +34,17 @@ def test_causal_mask_keeps_segments_apart():
     assert causal_mask(3).numpy().astype(int).tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
     mask = causal_mask(4, np.array([[1, 1, 2, 2]], np.int32)).numpy().astype(int)
     assert mask.tolist() == [[[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]]
+
+
+def test_a_window_hides_what_lies_further_back():
+    mask = causal_mask(5, window=2).numpy().astype(int)[0]
+    assert mask.tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [0, 1, 1, 0, 0],
+        [0, 0, 1, 1, 0],
+        [0, 0, 0, 1, 1],
+    ]
+    segments = np.array([[1, 1, 2, 2, 2]], np.int32)
+    assert causal_mask(5, segments, window=2).numpy().astype(int)[0, 2].tolist() == [0, 0, 1, 0, 0]
+    np.testing.assert_array_equal(causal_mask(5, window=9), causal_mask(5))

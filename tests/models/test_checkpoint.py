@@ -139,3 +139,14 @@ def test_saving_replaces_an_earlier_checkpoint_but_nothing_else(checkpoint: Path
         save_checkpoint(decoder, tmp_path / "notes", like=checkpoint)
     assert (tmp_path / "notes" / "mine.txt").read_text() == "keep"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["checkpoint", "notes", "out"]
+
+
+def test_gpt2_tensors_may_lack_the_first_part_of_their_names_and_come_with_masks(tmp_path: Path):
+    whole = write_tiny_checkpoint(tmp_path / "whole", family="gpt2", num_kv_heads=4)
+    short = write_tiny_checkpoint(tmp_path / "short", family="gpt2", num_kv_heads=4)
+    mask = {"h.1.attn.bias": np.tri(256, dtype=np.float32)}
+    _rewrite(short, lambda tensors: {name[len("transformer.") :]: t for name, t in tensors.items()} | mask)
+    np.testing.assert_array_equal(load_checkpoint(short)(IDS), load_checkpoint(whole)(IDS))
+    _rewrite(short, lambda tensors: {name: tensors[name] for name in tensors if name != "wpe.weight"})
+    with pytest.raises(CheckpointError, match=r"lacks tensors \(1\), first `transformer\.wpe\.weight`"):
+        load_checkpoint(short)
