@@ -9,6 +9,7 @@ from typing import Any
 
 from components.blessing import MESSAGE_PROPERTY, REASONS_FILE
 from components.perplexity_evaluator.result_files import RESULTS_FILE
+from components.reporter.file_names import PAGE_FILE
 from pipeline.component_run import ComponentRun
 
 Components = Sequence[ComponentRun]
@@ -73,6 +74,13 @@ def push(components: Components) -> dict[str, Any]:
         "pushed_path": properties["pushed_destination"],
         "content_hash": properties.get("content_hash", ""),
     }
+
+
+def report(components: Components) -> dict[str, Any]:
+    """The report's page, by the name of RunRecord's field."""
+    folder, _ = output(components, "Reporter", "report")
+    page = folder / PAGE_FILE if folder else None
+    return {"report_path": str(page)} if page and page.is_file() else {}
 
 
 def _intervals(raw: Any) -> dict[str, tuple[float, float]]:

@@ -37,6 +37,7 @@ class RunRecord:
         pushed_version: version pushed, or None.
         pushed_path: where it lies, or None.
         content_hash: of the version, "" if none was pushed.
+        report_path: the page that explains it all, or None.
         error: why it failed, or None.
         peak_memory_bytes: of the run's process, 0 if not recorded.
         components: in the order they ran.
@@ -62,6 +63,7 @@ class RunRecord:
     pushed_version: int | None = None
     pushed_path: str | None = None
     content_hash: str = ""
+    report_path: str | None = None
     error: str | None = None
     peak_memory_bytes: int = 0
     components: tuple[ComponentRun, ...] = field(default=())

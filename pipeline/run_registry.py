@@ -137,6 +137,7 @@ class RunRegistry:
             **findings.evaluation(components),
             **findings.verdicts(components),
             **findings.push(components),
+            **findings.report(components),
         )
 
     def _state(self, run_id: str, components: list[ComponentRun], journal: dict[str, Any]) -> str:

@@ -80,6 +80,8 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
     if record.pushed_version is not None:
         facts.append(("pushed version", f"{record.pushed_version} ({record.pushed_path})"))
         facts.append(("label now", _label(Path(record.pushed_path or ""))))
+    if record.report_path:
+        facts.append(("report", record.report_path))
     facts.append(("wall time", duration(record.seconds)))
     if record.peak_memory_bytes:
         facts.append(("peak memory", f"{record.peak_memory_bytes / 1e9:.1f} GB"))

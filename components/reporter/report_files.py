@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from components.reporter.file_names import DATA_FILE, PAGE_FILE
 from components.reporter.page import render_page
 from components.reporter.report_data import report_data
 from components.reporter.report_sources import ReportSources
-
-PAGE_FILE = "report.html"
-DATA_FILE = "report.json"
 
 
 def write_report(sources: ReportSources, folder: Path) -> str:

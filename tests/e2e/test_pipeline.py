@@ -107,7 +107,14 @@ def test_3_show_finds_the_newest_run_and_one_by_its_beginning(
 ):
     newest = tokenmill_json(capfd, "runs", "show")
     assert newest["state"] == "pushed"
-    assert len(newest["components"]) == 11
+    assert len(newest["components"]) == 12
+    page = Path(newest["report_path"])
+    assert "Blessed and pushed as version" in page.read_text(encoding="utf-8")
+    data = json.loads((page.parent / "report.json").read_text(encoding="utf-8"))
+    assert data["evaluation"]["perplexity"] == newest["perplexity"]
+    assert data["training"]["loss_curve"]
+    assert data["data"]["splits"]
+    assert data["run_id"] == newest["run_id"]
     assert all(component["outputs"] for component in newest["components"])
     assert tokenmill_json(capfd, "runs", "show", interrupted[:8])["run_id"] == interrupted
     tokenmill("runs", "show")
@@ -121,7 +128,7 @@ def test_4_an_unchanged_run_answers_from_cache_but_evaluates_anew(
     record = tokenmill_json(capfd, "run", "--config", str(mill.write("good")))
     states = _states(record)
     renewed = {name for name, state in states.items() if state != "cached"}
-    assert renewed == {"BaselineLookup", "PerplexityEvaluator", "Pusher"}
+    assert renewed == {"BaselineLookup", "PerplexityEvaluator", "Pusher", "Reporter"}
     assert record["baseline"] == f"pushed version {before[0]}"
     assert record["ratio"] == 1.0
     assert record["state"] == "unchanged"

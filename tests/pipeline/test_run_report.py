@@ -29,6 +29,7 @@ PUSHED = RunRecord(
     reasons=("It is better.",),
     pushed_version=17,
     pushed_path="models/demo/17",
+    report_path="artifacts/9/report.html",
     peak_memory_bytes=6_100_000_000,
     components=(ComponentRun("Trainer", "cached", 0.0, 1.25, {"model": "artifacts/6"}),),
 )
@@ -51,6 +52,7 @@ def test_a_run_s_table_says_what_a_reader_wants_to_know():
         "20,951",
         "It is better.",
         "17",
+        "artifacts/9/report.html",
     ):
         assert part in text
     assert "12 min 34 s" in text
