@@ -22,7 +22,8 @@ TOKENIZER_FINGERPRINT = "tokenizer_fingerprint"
 """Key of `custom_config`: another tokenizer in the same folder makes Transform run again."""
 
 _KEPT = ("source", "path", "group")
-_KEPT_NUMBERS = {"weight": tf.float32, "span": tf.int64}
+_KEPT_NUMBERS: dict[str, tuple[tf.DType, float]] = {"weight": (tf.float32, 1.0), "span": (tf.int64, 0)}
+"""Type, and value where an example has none."""
 
 
 def transform_config(checkpoint: Path) -> dict[str, str]:
@@ -55,8 +56,9 @@ def preprocessing_fn(inputs: dict[str, Any], custom_config: dict[str, Any]) -> d
     tokenizer = tft.make_and_track_object(lambda: load_tokenizer(path), name="tokenizer")
     text = _column(inputs["text"])
     outputs = {name: _column(inputs[name])[:, None] for name in _KEPT}
-    for name in _KEPT_NUMBERS.keys() & inputs.keys():
-        outputs[name] = tf.cast(_column(inputs[name]), _KEPT_NUMBERS[name])[:, None]
+    for name, (dtype, absent) in _KEPT_NUMBERS.items():
+        if name in inputs:
+            outputs[name] = tf.cast(_column(inputs[name], absent), dtype)[:, None]
     outputs["bytes"] = tf.cast(tf.strings.length(text), tf.int64)[:, None]
     if "segments" not in inputs:
         outputs["ids"] = _encode(tokenizer, text).to_sparse()
@@ -135,8 +137,8 @@ def _ragged(values: tf.Tensor | tf.SparseTensor) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_tensor(tf.reshape(values, [tf.shape(values)[0], -1]))
 
 
-def _column(values: tf.Tensor | tf.SparseTensor) -> tf.Tensor:
-    """One value per example, [B]; an absent string is empty, an absent number is zero."""
+def _column(values: tf.Tensor | tf.SparseTensor, absent: str | float = "") -> tf.Tensor:
+    """One value per example, [B]."""
     if isinstance(values, tf.SparseTensor):
-        values = tf.sparse.to_dense(tf.sparse.reset_shape(values, [values.dense_shape[0], 1]))
+        values = tf.sparse.to_dense(tf.sparse.reset_shape(values, [values.dense_shape[0], 1]), absent)
     return tf.reshape(values, [-1])

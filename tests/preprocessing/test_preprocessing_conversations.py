@@ -55,12 +55,13 @@ def transform(checkpoint: Path, rows: list[dict[str, Any]], features: dict[str, 
 
 
 def test_conversations_and_plain_text_in_one_corpus(checkpoint, tmp_path):
-    chat = example("".join(segment.text for segment in SEGMENTS), SEGMENTS, weight=2.0)
-    plain = example(f"the {IM_START} thing", weight=0.5)
+    chat = example("".join(segment.text for segment in SEGMENTS), SEGMENTS, weight=[2.0], span=[3])
+    plain = example(f"the {IM_START} thing", weight=[], span=[])
     features = {
         "segments": tf.io.VarLenFeature(tf.string),
         "segment_kinds": tf.io.VarLenFeature(tf.int64),
-        "weight": tf.io.FixedLenFeature([], tf.float32),
+        "weight": tf.io.VarLenFeature(tf.float32),
+        "span": tf.io.VarLenFeature(tf.int64),
     }
     first, second = transform(checkpoint, [chat, plain], features, tmp_path)
     tokenizer = load_tokenizer(checkpoint)
@@ -74,7 +75,8 @@ def test_conversations_and_plain_text_in_one_corpus(checkpoint, tmp_path):
         ids += part
         learned += [int(segment.learned)] * len(part)
     assert (first["ids"].tolist(), first["learned"].tolist()) == (ids, learned)
-    assert first["weight"].tolist() == [2.0]
+    assert (first["weight"].tolist(), first["span"].tolist()) == ([2.0], [3])
+    assert (second["weight"].tolist(), second["span"].tolist()) == ([1.0], [0])
     assert second["ids"].tolist() == tokenizer.encode_batch([f"the {IM_START} thing"])[0]
     assert second["learned"].tolist() == []
     assert second["bytes"].tolist() == [len(plain["text"])]
