@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from preprocessing.corpus_inventory import EXAMPLES
-from preprocessing.corpus_plan import SPLITS, CorpusPlan, InspectedFile, code_of
+from preprocessing.corpus_plan import DROPPED, SPLITS, CorpusPlan, InspectedFile, code_of, document_path
 
 
 def corpus_report(
@@ -26,25 +25,27 @@ def corpus_report(
     Returns:
         `rows`: read; `documents`: kept.
         `splits`: split → documents, bytes.
-        `sources`: name → format → files, rows, documents, bytes and, by split, documents kept.
-        `duplicates`, `superseded`, `near_duplicates`, `leaks`: count, examples as `left out = kept`.
-        `blank`, `not_utf8`: count, examples; the latter are whole text files.
-        `dead_letters`: count of broken rows, fraction of all rows, reasons → count.
-        `spans`: read (span → documents kept), newest, left out; None if no source has spans.
+        `sources`: one mapping per source and format: source, format, files, rows, broken, documents and
+        bytes kept, and documents by split.
+        `left_out`: kind of loss → count, and its action and threshold where it has some; kinds are
+        `duplicates`, `superseded`, `near_duplicates`, `leaks`, `blank`, `not_utf8` (whole text files)
+        and `broken_rows`. With `action: report` the counted documents were kept.
+        `examples`: kind of loss → the first of them, as `left out = kept` where another was kept.
+        `dead_letters`: count of the lines of dead_letters.jsonl, fraction of all rows, reason → count.
+        `spans`: read (span → documents kept), newest, left_out; None if no source has spans.
     """
     rows = sum(one.summary.rows for one in plan.files)
+    letters = _dead_letters(plan.files, rows)
+    counts, examples = _losses(plan)
+    counts["broken_rows"] = letters["count"] - counts["not_utf8"]
     return {
         "rows": rows,
         "documents": len(plan.numbers()),
         "splits": {name: {"documents": len(plan.numbers(name)), "bytes": plan.size(name)} for name in SPLITS},
         "sources": _sources(plan),
-        "duplicates": _losses(plan, plan.duplicates),
-        "superseded": _losses(plan, plan.superseded),
-        "near_duplicates": {**actions["near_duplicates"], **_losses(plan, plan.near_duplicates)},
-        "leaks": {**actions["leaks"], **_losses(plan, plan.leaks)},
-        "blank": _blank(plan.files),
-        "not_utf8": _not_utf8(plan.files),
-        "dead_letters": _dead_letters(plan.files, rows),
+        "left_out": {kind: {"count": count, **actions.get(kind, {})} for kind, count in counts.items()},
+        "examples": {kind: named for kind, named in examples.items() if named},
+        "dead_letters": letters,
         "spans": _spans(plan, spans_left_out),
     }
 
@@ -59,12 +60,12 @@ def bad_row_counts(files: Sequence[InspectedFile]) -> dict[str, tuple[int, int]]
     return counts
 
 
-def _sources(plan: CorpusPlan) -> dict[str, dict[str, dict[str, int]]]:
-    found: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+def _sources(plan: CorpusPlan) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for index, one in enumerate(plan.files):
-        counts = found[one.file.source][one.file.format]
         codes = plan.codes_of(index)
-        kept = one.documents["size"][codes != 0]
+        kept = one.documents["size"][codes != DROPPED]
+        counts = found[one.file.source, one.file.format]
         counts.update(
             files=1,
             rows=one.summary.rows,
@@ -73,27 +74,34 @@ def _sources(plan: CorpusPlan) -> dict[str, dict[str, dict[str, int]]]:
             bytes=int(kept.sum(dtype=np.int64)),
         )
         counts.update({name: int(np.count_nonzero(codes == code_of(name))) for name in SPLITS})
-    return {source: {kind: dict(c) for kind, c in kinds.items()} for source, kinds in found.items()}
+    return [{"source": source, "format": kind, **counts} for (source, kind), counts in found.items()]
 
 
-def _losses(plan: CorpusPlan, pairs: npt.NDArray[np.int64]) -> dict[str, Any]:
-    named = [f"{plan.name(lost)} = {plan.name(kept)}" for lost, kept in pairs[:EXAMPLES].tolist()]
-    return {"count": len(pairs), "examples": named}
-
-
-def _blank(files: Sequence[InspectedFile]) -> dict[str, Any]:
-    named = [
-        f"{one.file.source}/{one.file.path}" + (f"#{row}" if row else "")
-        for one in files
+def _losses(plan: CorpusPlan) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """Kind of loss → count, and → the first examples."""
+    pairs = {
+        "duplicates": plan.duplicates,
+        "superseded": plan.superseded,
+        "near_duplicates": plan.near_duplicates,
+        "leaks": plan.leaks,
+    }
+    counts = {kind: len(found) for kind, found in pairs.items()}
+    examples = {
+        kind: [f"{plan.name(lost)} = {plan.name(kept)}" for lost, kept in found[:EXAMPLES].tolist()]
+        for kind, found in pairs.items()
+    }
+    bad = [one for one in plan.files if one.summary.bad_text is not None]
+    counts["blank"] = sum(one.summary.blank for one in plan.files)
+    counts["not_utf8"] = len(bad)
+    examples["blank"] = [
+        f"{one.file.source}/{document_path(one.file, row)}"
+        for one in plan.files
         for row in one.summary.blank_rows
+    ][:EXAMPLES]
+    examples["not_utf8"] = [
+        f"{one.file.source}/{one.file.path}: {one.summary.bad_text}" for one in bad[:EXAMPLES]
     ]
-    return {"count": sum(one.summary.blank for one in files), "examples": named[:EXAMPLES]}
-
-
-def _not_utf8(files: Sequence[InspectedFile]) -> dict[str, Any]:
-    bad = [one for one in files if one.summary.bad_text is not None]
-    named = [f"{one.file.source}/{one.file.path}: {one.summary.bad_text}" for one in bad[:EXAMPLES]]
-    return {"count": len(bad), "examples": named}
+    return counts, examples
 
 
 def _dead_letters(files: Sequence[InspectedFile], rows: int) -> dict[str, Any]:

@@ -155,14 +155,15 @@ def test_broken_rows_are_dead_letters_in_the_order_of_the_corpus(mixed):
 def test_the_report_accounts_for_all_rows_and_spans(mixed):
     found = report(mixed)
     assert found["documents"] == 11
-    assert found["duplicates"]["examples"] == [
+    assert found["examples"]["duplicates"] == [
         "files/b.csv#2 = files/a.jsonl#3",
         "spans/span-3/s.jsonl#1 = spans/span-2/s.jsonl#2",
         "spans/span-3/s.jsonl#2 = spans/span-2/s.jsonl#3",
     ]
-    assert found["blank"]["examples"] == ["files/a.jsonl#4"]
+    assert found["examples"]["blank"] == ["files/a.jsonl#4"]
     assert found["spans"] == {"read": {"2": 3, "3": 1}, "newest": 3, "left_out": [1]}
-    assert set(found["sources"]["files"]) == {"jsonl", "csv", "parquet", "tfrecord", "text"}
+    formats = {one["format"] for one in found["sources"] if one["source"] == "files"}
+    assert formats == {"jsonl", "csv", "parquet", "tfrecord", "text"}
     assert mixed.get_int_custom_property("span") == 3
 
 
