@@ -85,32 +85,51 @@ class _Turn:
 
     def span(self, after: int) -> Span:
         """Begin and end; not before `after`, the end of the answer before it."""
-        is_prefix = bool(self._prompt) and self._text.startswith(self._prompt)
-        begin = len(self._prompt) if is_prefix else None
-        if self._whole and self._text.startswith(self._whole):
-            return self._within(begin, max(after, self._common(self._prompt)), len(self._whole))
-        if begin is None:
-            raise self._lost()
-        return begin, self._later_end(begin)
+        known = bool(self._whole) and self._text.startswith(self._whole)
+        stop = len(self._whole) if known else None
+        if self._prompt and self._text.startswith(self._prompt):
+            begin = len(self._prompt)
+        else:
+            begin = self._place(max(after, self._common(self._prompt)), stop)
+        return begin, self._end(begin, stop)
 
-    def _within(self, begin: int | None, after: int, stop: int) -> Span:
-        """The turn ends at `stop`; the answer ends with the last special token in it, if there is one."""
-        marks = [span for span in self._specials if (begin or after) <= span[0] and span[1] <= stop]
-        mark, end = marks[-1] if marks else (stop, stop)
-        if begin is None:
-            begin = self._text.rfind(self._content, after, mark)
-        if begin < 0:
+    def _place(self, after: int, stop: int | None) -> int:
+        """Where the content stands last in a turn whose prompt is not the conversation's beginning."""
+        marks = [begin for begin, end in self._specials if after <= begin and end <= (stop or 0)]
+        place = -1 if stop is None else self._text.rfind(self._content, after, marks[-1] if marks else stop)
+        if place < 0:
             raise self._lost()
-        return begin, end
+        return place
 
-    def _later_end(self, begin: int) -> int:
+    def _end(self, begin: int, stop: int | None) -> int:
+        """Where an answer ends, given where its turn does if that is known."""
+        end = self._content_end(begin)
+        mark = None if end is None else self._mark_behind(end, stop)
+        if mark is not None:
+            return mark
+        if stop is not None:
+            marks = [end for first, end in self._specials if begin <= first and end <= stop]
+            return marks[-1] if marks else stop
+        return self._later_mark(begin) if end is None else end
+
+    def _content_end(self, begin: int) -> int | None:
+        """End of the content if it stands at `begin` as it is, and nothing but it belongs to the answer."""
+        place = self._text.find(self._content, begin)
+        alone = place >= 0 and not self._text[begin:place].strip()
+        calls = self._messages[self._index].get("tool_calls")
+        return place + len(self._content) if alone and not calls else None
+
+    def _mark_behind(self, place: int, stop: int | None) -> int | None:
+        """End of the special token that follows in the same turn, after white space at most."""
+        begin, end = next((span for span in self._specials if span[0] >= place), (-1, -1))
+        if begin < 0 or self._text[place:begin].strip() or (stop is not None and end > stop):
+            return None
+        return end
+
+    def _later_mark(self, begin: int) -> int:
         """End of an answer that the whole conversation shows in another way than its beginning does."""
         marks = self._find(self._whole)
         mark = self._whole[slice(*marks[-1])] if marks else ""
-        place = self._text.find(self._content, begin) if self._content else -1
-        if place >= 0 and not self._text[begin:place].strip():
-            end = place + len(self._content)
-            return end + len(mark) if self._text.startswith(mark, end) else end
         place = self._text.find(mark, begin) if mark else -1
         if place < 0 or not self._next_comes_after(place):
             raise self._lost()

@@ -155,6 +155,27 @@ def test_a_mark_behind_the_last_answer_only_is_not_taken_for_the_others():
     assert learned(template(at_the_end).render(TURNS)) == ["A thing.", "It is.\n</s>"]
 
 
+def test_a_prompt_that_a_template_always_appends_is_not_learned():
+    always = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}</s>{% endfor %}<|assistant|>"
+    assert learned(template(always).render(TURNS)) == ["A thing.\n</s>", "It is.</s>"]
+
+
+def test_the_mark_that_begins_the_next_turn_ends_no_answer():
+    unended = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}"
+    prompt = "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    assert learned(template(unended + prompt).render(TURNS)) == ["A thing.\n\n", "It is.\n"]
+
+
+def test_of_a_call_of_tools_all_up_to_the_end_mark_is_learned():
+    calling = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for call in m.tool_calls or [] %}"
+        "<|user|>{{ call | tojson }}{% endfor %}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    turns = [TURNS[0], {"role": "assistant", "content": "So:", "tool_calls": [{"name": "f"}]}, TURNS[2]]
+    assert learned(template(calling).render(turns)) == ['So:<|user|>{"name": "f"}<|im_end|>']
+
+
 def test_an_answer_that_cannot_be_found_is_refused():
     reversed_turns = "{% for m in messages | reverse %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
     with pytest.raises(InvalidInputError, match=r"messages\[1\].*generation"):
