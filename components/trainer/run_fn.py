@@ -18,6 +18,7 @@ from components.trainer.best_weights import BestWeights
 from components.trainer.early_stopping import stop_summary
 from components.trainer.hyperparameters import with_hyperparameters
 from components.trainer.language_model import LanguageModel
+from components.trainer.op_determinism import op_determinism
 from components.trainer.optimizer import make_optimizer
 from components.trainer.step_hook import StepHook
 from components.trainer.tensorboard_writer import TensorBoardWriter
@@ -184,7 +185,7 @@ def train(
     done = len(history.steps)
     start = f"resumed after step {done}" if done else f"{config.steps} steps, the first takes longer"
     report("training", done * config.tokens_per_step, config.steps * config.tokens_per_step, "tokens", start)
-    with _best_weights(state) as best:
+    with _best_weights(state) as best, op_determinism(config.deterministic):
         validator = Validator(config, held_out, history, best) if held_out else None
         hooks: list[StepHook] = [TensorBoardWriter(config, history, log_directory, tokenizer)]
         if validator:

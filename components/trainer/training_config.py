@@ -81,6 +81,11 @@ class TrainingConfig(BaseModel):
         description="Steps between two saved states; an interrupted run goes on from the last. A state takes "
         "three times the weights' space on disk; two are kept.",
     )
+    deterministic: bool = Field(
+        True,
+        description="Use deterministic ops only: the same run on the same machine gives the same weights, "
+        "bit for bit.",
+    )
     jit_compile: bool = Field(False, description="Compile the training step with XLA.")
     validation: TrainingValidationConfig = Field(
         default_factory=TrainingValidationConfig,
