@@ -3,6 +3,7 @@
 Both train the same checkpoint on the same packed rows, in float32, with AdamW, clipping, warm-up and
 cosine, the same batch and the same number of threads. The sides take turns in processes of their own;
 a step's time is what lies between the ends of two steps, the first steps of each process left out.
+The processor's time per step is told too: it says more where something else runs beside.
 
     .venv/bin/python scripts/bench_training.py --torch-python PATH [--method lora] [--rounds 3]
 
@@ -49,6 +50,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--torch-python", type=Path, required=True, help="Python with torch and transformers")
     parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT, help="Hugging Face directory")
     parser.add_argument("--method", choices=["full", "lora"], default="full")
+    parser.add_argument("--no-determinism", action="store_true", help="`training.deterministic: false`")
     parser.add_argument("--rounds", type=int, default=3, help="how often each side runs")
     parser.add_argument(
         "--steps", type=int, default=8, help=f"steps per run, the first {UNCOUNTED} uncounted"
@@ -69,6 +71,7 @@ def _write_job(folder: Path, options: argparse.Namespace) -> Path:
         "corpus": sysconfig.get_paths()["stdlib"],
         "training": {
             "method": options.method,
+            "deterministic": not options.no_determinism,
             "tokens": options.steps * options.batch_size * options.sequence_length,
             "sequence_length": options.sequence_length,
             "batch_size": options.batch_size,
@@ -86,9 +89,10 @@ def _run(side: str, job: Path, options: argparse.Namespace) -> dict[str, Any]:
     python = sys.executable if side == "tokenmill" else str(options.torch_python)
     load = os.getloadavg()[0]
     found: dict[str, Any] = json.loads(_call(python, side, job, options.threads))
-    seconds = found["step_seconds"][UNCOUNTED:]
     tokens = options.batch_size * options.sequence_length
-    found["tokens_per_second"] = round(tokens / statistics.median(seconds), 2)
+    for clock in ("step", "cpu"):
+        middle = statistics.median(found[f"{clock}_seconds"][UNCOUNTED:])
+        found[f"tokens_per_{'cpu_' if clock == 'cpu' else ''}second"] = round(tokens / middle, 2)
     found["load_before"] = round(load, 2)
     print(f"{side}: {found['tokens_per_second']} tokens/s, peak {found['peak_mb']} MB", file=sys.stderr)
     return found
@@ -111,18 +115,24 @@ def _call(python: str, side: str, job: Path, threads: int, *more: str) -> str:
 
 
 def _result(runs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
-    speeds = {side: [run["tokens_per_second"] for run in runs if run["side"] == side] for side in SIDES}
-    medians = {side: statistics.median(values) for side, values in speeds.items()}
-    pairs = [ours / theirs for ours, theirs in zip(speeds["tokenmill"], speeds["torch"], strict=True)]
+    result: dict[str, Any] = {}
+    for unit in ("tokens_per_second", "tokens_per_cpu_second"):
+        speeds = {side: [run[unit] for run in runs if run["side"] == side] for side in SIDES}
+        medians = {side: statistics.median(values) for side, values in speeds.items()}
+        pairs = [ours / theirs for ours, theirs in zip(speeds["tokenmill"], speeds["torch"], strict=True)]
+        result[unit] = {
+            "medians": medians,
+            "ratio": round(medians["tokenmill"] / medians["torch"], 3),
+            "ratio_by_round": [round(pair, 3) for pair in pairs],
+        }
     return {
         "method": options.method,
+        "deterministic": not options.no_determinism,
         "batch_size": options.batch_size,
         "sequence_length": options.sequence_length,
         "threads": options.threads,
         "machine": {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()},
-        "median_tokens_per_second": medians,
-        "ratio": round(medians["tokenmill"] / medians["torch"], 3),
-        "ratio_by_round": [round(pair, 3) for pair in pairs],
+        **result,
         "runs": runs,
     }
 
