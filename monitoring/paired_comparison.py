@@ -1,4 +1,7 @@
-"""PairedComparison: two models' perplexity and bits per byte on the same text, with intervals. Pure."""
+"""PairedComparison: two models' perplexity and bits per byte on the same text, with intervals. Pure.
+
+Source of the bootstrap: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993).
+"""
 
 from __future__ import annotations
 
@@ -98,7 +101,7 @@ class PairedComparison:
         values = (
             ours.perplexity,
             theirs.perplexity,
-            _exp((ours.nll_sum - theirs.nll_sum) / ours.scored) if ours.scored else math.nan,
+            Perplexity(ours.nll_sum - theirs.nll_sum, ours.scored).perplexity,
             ours.bits_per_byte,
             theirs.bits_per_byte,
             ours.bits_per_byte - theirs.bits_per_byte,
@@ -139,10 +142,3 @@ def _estimate(value: float, low: float, high: float) -> Estimate:
     if not all(map(math.isfinite, (value, low, high))):
         return Estimate(value, math.nan, math.nan)
     return Estimate(value, low, high)
-
-
-def _exp(value: float) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf

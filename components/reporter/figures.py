@@ -5,7 +5,7 @@ Colours are names of the page's style ("@good"), which its script replaces when 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Figure = dict[str, Any]
@@ -18,7 +18,7 @@ _SMOOTHED_OVER = 8
 _BASELINE, _CANDIDATE = "@before", "@after"
 
 
-def loss_figure(training: dict[str, Any]) -> Figure | None:
+def loss_figure(training: Mapping[str, Any]) -> Figure | None:
     """Training loss, smoothed, and validation loss over tokens; None without a curve."""
     curve, validation = training.get("loss_curve") or [], training.get("validation_curve") or []
     if not curve:
@@ -39,7 +39,7 @@ def loss_figure(training: dict[str, Any]) -> Figure | None:
     return {"data": traces, "layout": layout}
 
 
-def pace_figure(training: dict[str, Any]) -> Figure | None:
+def pace_figure(training: Mapping[str, Any]) -> Figure | None:
     """Learning rate and gradient norm over tokens; None where neither was kept."""
     curve = [point for point in training.get("loss_curve") or [] if "learning_rate" in point]
     if not curve:
@@ -64,7 +64,7 @@ def pace_figure(training: dict[str, Any]) -> Figure | None:
     return {"data": traces, "layout": layout}
 
 
-def comparison_figure(evaluation: dict[str, Any]) -> Figure | None:
+def comparison_figure(evaluation: Mapping[str, Any]) -> Figure | None:
     """Perplexity and bits per byte of both models with their intervals; None if none is finite."""
     panels = (("perplexity", "x", "perplexity"), ("bits_per_byte", "x2", "bits per byte"))
     traces = []
@@ -89,7 +89,7 @@ def comparison_figure(evaluation: dict[str, Any]) -> Figure | None:
     return {"data": traces, "layout": layout}
 
 
-def slices_figure(slices: Sequence[dict[str, Any]], whole: dict[str, Any]) -> Figure | None:
+def slices_figure(slices: Sequence[Mapping[str, Any]], whole: Mapping[str, Any]) -> Figure | None:
     """Ratios to the baseline by slice with intervals, a line where nothing changed; None without any.
 
     Args:
