@@ -175,6 +175,7 @@ def _torment(mill: Mill, points: list[KillPoint]) -> None:
             while not Run(mill, _config(mill, number)).kill_at(point, watch):
                 number += 1
             killed += 1
+            print(f"{killed} of {len(points)} killed, {point}; versions {watch.seen}", flush=True)
             _check_records(mill)
         run = Run(mill, _config(mill, number))
         assert run.finish() == 0, "".join(run.told)
