@@ -79,7 +79,7 @@ class TrainingConfig(BaseModel):
         25,
         ge=1,
         description="Steps between two saved states; an interrupted run goes on from the last. A state takes "
-        "three times the weights' space on disk; two are kept.",
+        "three times the trained weights' space on disk; two are kept.",
     )
     deterministic: bool = Field(
         True,

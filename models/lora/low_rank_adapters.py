@@ -120,8 +120,7 @@ class LowRankAdapters(keras.layers.Layer):
     def _factors(self, group: Sequence[Projection]) -> tuple[tf.Tensor, tf.Tensor]:
         """The group's products as one: A side by side [in, n·r], B on a diagonal [n·r, out], scaled.
 
-        Two products of the kernel's own width are faster than two small ones for each layer, though
-        most of B is then zero.
+        That is faster than two products for each layer and a concatenation, though most of B is zero.
         """
         pairs = [self.pairs[layer.module] for layer in group]
         width = self._width(group[0])
