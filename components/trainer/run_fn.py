@@ -217,7 +217,8 @@ def _write_summary(
         "stop": stop_summary(config.early_stopping, history.validations, len(history.steps), config.steps),
         "corpus_documents": len(data.documents),
         "corpus_tokens": data.tokens,
-        "passes_over_corpus": round(len(history.steps) * config.tokens_per_step / data.tokens, 3),
+        "corpus_learned_tokens": data.learned_tokens,
+        "passes_over_corpus": round(len(history.steps) * config.tokens_per_step / data.tokens_per_pass, 3),
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
