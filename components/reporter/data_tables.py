@@ -9,6 +9,7 @@ from typing import Any
 from components.reporter.wording import NONE, number, percent, size
 
 _MOST_ROWS = 20
+_FOLDED_FROM = 12
 _BYTES = "bytes"
 
 
@@ -39,7 +40,7 @@ def data_tables(report: Mapping[str, Any]) -> list[DataTable]:
     Args:
         report: `corpus_report.json`; sections may be figures, mappings, or lists.
     """
-    plain = {key: value for key, value in report.items() if not isinstance(value, (Mapping, list))}
+    plain = {k: v for k, v in report.items() if v is not None and not isinstance(v, (Mapping, list))}
     tables = [_facts("counts", plain)] if plain else []
     for key, value in report.items():
         title = _title(key)
@@ -52,7 +53,7 @@ def data_tables(report: Mapping[str, Any]) -> list[DataTable]:
 
 def _mapping(title: str, value: Mapping[str, Any]) -> list[DataTable]:
     if all(isinstance(part, Mapping) for part in value.values()):
-        rows = [{"": name, **part} for name, part in value.items()]
+        rows = [{"": _title(name), **part} for name, part in value.items()]
         return [_table(title, rows, folded=False)]
     plain = {key: part for key, part in value.items() if not isinstance(part, (Mapping, list))}
     tables = [_facts(title, plain)] if plain else []
@@ -73,7 +74,7 @@ def _list(title: str, values: Sequence[Any]) -> DataTable:
     if not values:
         return DataTable(title, 0)
     if all(isinstance(value, Mapping) for value in values):
-        return _table(title, values, folded=True)
+        return _table(title, values, folded=len(values) > _FOLDED_FROM)
     rows = tuple((_cell("", value),) for value in values[:_MOST_ROWS])
     return DataTable(title, len(values), ("",), rows, max(0, len(values) - _MOST_ROWS), folded=True)
 

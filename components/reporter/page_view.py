@@ -89,8 +89,14 @@ def _data_tiles(data: Mapping[str, Any]) -> list[Tile]:
     if not isinstance(splits, Mapping) or not splits:
         return []
     counts = {name: part.get("documents", 0) for name, part in splits.items() if isinstance(part, Mapping)}
-    note = ", ".join(f"{number(count, 0)} {name}" for name, count in counts.items())
-    return [Tile("Documents", number(sum(counts.values()), 0), (note,))]
+    notes = [", ".join(f"{number(count, 0)} {name}" for name, count in counts.items())]
+    lost = data.get("left_out")
+    if isinstance(lost, Mapping):
+        kinds = [
+            part for part in lost.values() if isinstance(part, Mapping) and part.get("action") != "report"
+        ]
+        notes.append(f"{number(sum(int(part.get('count', 0)) for part in kinds), 0)} left out")
+    return [Tile("Documents", number(sum(counts.values()), 0), tuple(notes))]
 
 
 def _checks(checks: Sequence[Mapping[str, Any]], serving: Mapping[str, Any] | None) -> list[dict[str, Any]]:

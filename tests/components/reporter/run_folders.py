@@ -38,11 +38,19 @@ TRAINING = {
     "validation_curve": [{"step": i, "tokens": i * 1024, "loss": 2.4 - i / 50} for i in range(0, 41, 10)],
 }
 CORPUS = {
+    "rows": 140,
+    "documents": 100,
     "splits": {"train": {"documents": 90, "bytes": 1_200_000}, "eval": {"documents": 10, "bytes": 130_000}},
-    "duplicates": [f"code/{i}.py = code/a.py" for i in range(25)],
-    "leaks": [],
-    "dead_letters": 2,
-    "bad_rows": {"not JSON": 2},
+    "sources": [{"source": "code", "format": "text", "files": 90, "documents": 90, "bytes": 1_200_000}],
+    "left_out": {
+        "duplicates": {"count": 25},
+        "near_duplicates": {"count": 3, "action": "report", "threshold": 0.9},
+        "leaks": {"count": 13, "action": "drop", "threshold": 0.8},
+        "broken_rows": {"count": 2},
+    },
+    "examples": {"duplicates": [f"code/{i}.py = code/a.py" for i in range(25)]},
+    "dead_letters": {"count": 2, "fraction": 0.0143, "reasons": {"not JSON": 2}},
+    "spans": None,
 }
 
 
