@@ -45,14 +45,22 @@ def _key(name: str, field: FieldInfo, values: Mapping[str, Any], indent: str) ->
         yield f"{indent}{name}:"
         yield from _section(inner, values.get(name, {}), indent + _INDENT)
     elif inner is not None:
-        yield from _comment(f"Its keys: {', '.join(inner.model_fields)}.", indent)
-        yield f"{indent}# {name}: null"
+        yield from _absent(name, inner, indent)
     elif name in values:
         yield f"{indent}{name}: {_value(values[name])}"
     elif _default(field) is PydanticUndefined:
         yield f"{indent}# {name}: (needed)"
     else:
         yield f"{indent}# {name}: {_value(_default(field))}"
+
+
+def _absent(name: str, model: type[BaseModel], indent: str) -> Iterator[str]:
+    """A section that is not there by default, as one block that can be uncommented as a whole."""
+    yield f"{indent}# {name}:"
+    for key, field in model.model_fields.items():
+        yield from (f"{indent}#   {line}" for line in _comment(field.description or "", ""))
+        value = _default(field)
+        yield f"{indent}#   {key}: {'(needed)' if value is PydanticUndefined else _value(value)}"
 
 
 def _item(model: type[BaseModel], values: Mapping[str, Any], indent: str) -> Iterator[str]:
