@@ -8,7 +8,7 @@ CHECKPOINT := .tokenmill/checkpoints/smollm2-135m-instruct
 QUICK_PACKAGE := .tokenmill/models/smollm2-135m-instruct
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-full quick test test-cases test-parity test-kill system lint format doctor clean
+.PHONY: help install demo demo-full quick test test-cases test-parity test-kill bench-corpus system lint format doctor clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
@@ -38,8 +38,11 @@ test-parity: ## Recompute the reference values with PyTorch and compare
 	@$(PYTHON) scripts/make_goldens.py --check
 	@$(PYTHON) scripts/check_hf_exports.py
 
-test-kill: install ## Kill a run at ten random points and finish it
+test-kill: install ## Kill runs at random points and finish them (soak tests)
 	@$(PYTEST) -m soak
+
+bench-corpus: install ## Speed and peak memory of reading 1 GB in every corpus format
+	@$(PYTHON) scripts/bench_corpus.py
 
 system: # The system programs that tests use; installed by apt when run as root, else what is left out is named
 	@python3 scripts/system_packages.py
