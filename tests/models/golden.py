@@ -12,7 +12,8 @@ from safetensors.numpy import save_file
 from tests.tiny import TINY, write_tiny_tokenizer
 
 FOLDER = Path(__file__).parent.parent / "data" / "goldens"
-NAMES = sorted(file.stem for file in FOLDER.glob("*.npz"))
+FAMILIES = ("gpt2", "llama", "mistral", "qwen2")
+NAMES = sorted(file.stem for family in FAMILIES for file in FOLDER.glob(f"{family}_*.npz"))
 EXPORTED = ["gpt2_tied", "mistral_window", "qwen2_window_above"]
 """One of each family beside Llama; they have as many ids as the tiny tokenizer."""
 
