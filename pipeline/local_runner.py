@@ -18,6 +18,7 @@ from pipeline.run_journal import INTERRUPTED, RunJournal
 from pipeline.run_observer import RunObserver
 from pipeline.run_record import RunRecord
 from pipeline.run_registry import RunRegistry
+from pipeline.temporary_folder import temporary_folder
 from pipeline.workdir_lock import workdir_lock
 
 _log = logging.getLogger("tokenmill")
@@ -43,7 +44,7 @@ def run(config: RunConfig, run_id: str, observer: Callable[[TextIO], RunObserver
         TokenmillError: a component failed; the message is the component's own where the fault was
             foreseen, else it names the component, the exception and the log.
     """
-    with _workdir_errors(config), workdir_lock(config.workdir):
+    with _workdir_errors(config), workdir_lock(config.workdir), temporary_folder(config.workdir):
         journal = RunJournal(config.runs_directory / run_id)
         config.pipeline_root.mkdir(parents=True, exist_ok=True)
         journal.start(config.name, config.to_yaml())

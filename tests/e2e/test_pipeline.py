@@ -81,6 +81,7 @@ def test_2_the_next_run_goes_on_and_pushes(mill: Mill, interrupted: str, capfd: 
     assert states["CorpusExampleGen"] == states["SchemaGen"] == "cached"
     assert states["Trainer"] == states["Pusher"] == "complete"
     assert mill.versions() == [str(record["pushed_version"])]
+    assert not (mill.folder / ".tokenmill" / "tmp").exists()
     package = Path(record["pushed_path"])
     manifest = Manifest.load(package)
     verify_content(package, manifest)
