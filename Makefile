@@ -8,7 +8,7 @@ CHECKPOINT := .tokenmill/checkpoints/smollm2-135m-instruct
 QUICK_PACKAGE := .tokenmill/models/smollm2-135m-instruct
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-full quick test test-cases test-parity test-kill bench-corpus system lint format doctor clean
+.PHONY: help install demo demo-full quick test test-cases test-parity test-kill bench-corpus bench-training bench-lora system lint format doctor clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
@@ -37,6 +37,14 @@ test-parity: ## Recompute the reference values with PyTorch and compare
 	@python3 scripts/bootstrap.py --extras dev parity
 	@$(PYTHON) scripts/make_goldens.py --check
 	@$(PYTHON) scripts/check_hf_exports.py
+	@$(PYTHON) scripts/make_adapter_goldens.py --check
+
+bench-training: ## Training speed beside transformers' Trainer, alternating; JSON (run it alone, half an hour)
+	@python3 scripts/bootstrap.py --extras dev parity
+	@$(PYTHON) scripts/bench_training.py
+
+bench-lora: install ## Held-out gain of adapters beside that of full fine-tuning (run it alone, half an hour)
+	@$(PYTHON) scripts/compare_lora.py
 
 test-kill: install ## Kill runs at random points and finish them (soak tests)
 	@$(PYTEST) -m soak

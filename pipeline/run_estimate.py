@@ -24,6 +24,9 @@ TRAINING_EFFICIENCY, SCORING_EFFICIENCY = 0.55, 0.55
 
 _PRODUCTS, _PRODUCT_SIZE = 64, 64
 
+_HELD = {"full": 5, "lora": 2}
+"""Times the weights that training holds: with gradients, two moments and a copy; or without the first two."""
+
 FRAMEWORK_BYTES = 2_200_000_000
 """Resident size of TensorFlow, TFX and Beam, with what their allocators keep."""
 
@@ -66,9 +69,12 @@ class RunEstimate:
             + 6 * weights / COPY_BYTES_PER_SECOND
         )
         rows = training.batch_size * training.sequence_length
-        memory = FRAMEWORK_BYTES + 5 * weights + rows * _activation_bytes(decoder, training.sequence_length)
-        # Trainer's checkpoint, package, pushed copy; two saved states of three times the weights.
-        return cls(seconds, memory, 9 * weights, parameters, gigaflops)
+        memory = (
+            FRAMEWORK_BYTES
+            + _HELD[training.method] * weights
+            + rows * _activation_bytes(decoder, training.sequence_length)
+        )
+        return cls(seconds, memory, _copies_on_disk(config) * weights, parameters, gigaflops)
 
     def lines(self, config: RunConfig) -> list[str]:
         """For people; a shortage is said."""
@@ -89,6 +95,13 @@ class RunEstimate:
         if self.disk_bytes > free_disk:
             lines.append(f"! This may not fit on the disk of {config.workdir}: free some space first.")
         return lines
+
+
+def _copies_on_disk(config: RunConfig) -> int:
+    """Times the weights: checkpoint, package, pushed copy; saved states and best weights, each thrice."""
+    if config.training.method == "lora":
+        return 3
+    return 9 + (3 if config.training.early_stopping else 0)
 
 
 def _training_flops(config: RunConfig, parameters: int) -> float:

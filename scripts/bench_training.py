@@ -5,9 +5,10 @@ cosine, the same batch and the same number of threads. The sides take turns in p
 a step's time is what lies between the ends of two steps, the first steps of each process left out.
 The processor's time per step is told too: it says more where something else runs beside.
 
-    .venv/bin/python scripts/bench_training.py --torch-python PATH [--method lora] [--rounds 3]
+    .venv/bin/python scripts/bench_training.py [--torch-python PATH] [--method lora] [--rounds 3]
 
-PATH is a Python with torch, transformers, accelerate (and peft for `--method lora`). Progress goes to
+PATH is a Python with torch, transformers, accelerate (and peft for `--method lora`); without it this
+one is taken (the extra `parity`). Progress goes to
 stderr, one JSON object with all raw figures to stdout.
 """
 
@@ -47,7 +48,12 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--torch-python", type=Path, required=True, help="Python with torch and transformers")
+    parser.add_argument(
+        "--torch-python",
+        type=Path,
+        default=Path(sys.executable),
+        help="Python with torch and transformers; by default this one, with the extra `parity`",
+    )
     parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT, help="Hugging Face directory")
     parser.add_argument("--method", choices=["full", "lora"], default="full")
     parser.add_argument("--no-determinism", action="store_true", help="`training.deterministic: false`")
