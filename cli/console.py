@@ -14,7 +14,10 @@ import click
 from models.contract.errors import InvalidRequestError, TokenmillError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.progress import Progress
+    from rich.status import Status
+
+    from pipeline.terminal import PlainConsole
 
 EXIT_CODES_HELP = (
     "Exit codes: 0 done · 1 unexpected error · 2 wrong argument, configuration or request · 3 corpus or "
@@ -26,11 +29,45 @@ json_option = click.option(
 )
 
 
-def stderr_console() -> Console:
-    """A rich console on stderr: progress and tables never mix with stdout's data."""
-    from rich.console import Console
+def stderr_console() -> PlainConsole:
+    """A console on stderr: progress and tables never mix with stdout's data."""
+    from pipeline.terminal import PlainConsole
 
-    return Console(stderr=True)
+    return PlainConsole(stderr=True)
+
+
+def stdout_console() -> PlainConsole:
+    """A console on stdout, for the tables that a command was asked for."""
+    from pipeline.terminal import PlainConsole
+
+    return PlainConsole()
+
+
+def progress_bars() -> Progress:
+    """Rich's bars on stderr, gone when they are done."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=stderr_console(), transient=True)
+
+
+def working(text: str) -> Status:
+    """A moving sign with a text on stderr, gone when it is done."""
+    from pipeline.terminal import styled
+
+    return stderr_console().status(styled(text))
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line for people; control characters of texts from outside are shown, not sent."""
+    from pipeline.terminal import visible
+
+    click.echo(visible(text, keep="\n\t"), err=err)
 
 
 def quiet_tensorflow() -> None:
@@ -90,5 +127,5 @@ def read_utf8(content: bytes | str, name: str) -> str:
 def fail(error: TokenmillError) -> int:
     """Print an error for people on stderr and return its exit code."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(str(error), err=True)
+    say(str(error), err=True)
     return error.codes.exit

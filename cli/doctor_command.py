@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from cli.console import json_option, print_json
+from cli.console import json_option, print_json, stdout_console
 
 NEEDED_PACKAGES = (
     "tokenmill",
@@ -114,16 +114,14 @@ def check_resources(folder: Path) -> list[Check]:
 
 
 def _print_table(checks: list[Check]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from pipeline.data_table import DataTable
+    from pipeline.terminal import styled
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "checked", "found", "remedy"):
-        table.add_column(heading)
+    table = DataTable(("checked", "found", "remedy"), prose=("found", "remedy"))
     for check in checks:
-        mark = "[green]✓[/]" if check.ok else "[red]✗[/]"
-        table.add_row(mark, check.name, check.value, check.remedy)
-    Console().print(table)
+        mark = ("✓ ", "green") if check.ok else ("✗ ", "red")
+        table.add(styled(mark, check.name), check.value, check.remedy)
+    stdout_console().print(table)
 
 
 @click.command(epilog="Example: tokenmill doctor --json")

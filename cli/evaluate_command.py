@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from cli.console import json_option, print_json, progress_bars, quiet_tensorflow, say
 from models.contract.errors import CheckpointError, ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -156,12 +156,10 @@ def _windows(model: _Model, context: int | None, stride: int | None) -> list[Eva
 
 
 def _measure(scorer: Scorer, windows: list[EvalWindow], batch_size: int, num_bytes: int) -> Perplexity:
-    from rich.progress import Progress
-
     from components.perplexity_evaluator.window_scores import WindowScores
     from monitoring.perplexity import Perplexity
 
-    with Progress(console=stderr_console(), transient=True) as bars:
+    with progress_bars() as bars:
         task = bars.add_task("Scoring", total=len(windows))
         scores = WindowScores.measure(
             scorer,
@@ -183,7 +181,7 @@ def _report(result: Perplexity, file: Path, as_json: bool) -> None:
         # JSON has no word for NaN and infinities.
         print_json({name: value if math.isfinite(value) else None for name, value in figures.items()})
         return
-    click.echo(
+    say(
         f"{file}: perplexity {result.perplexity:.4f} over {result.scored} tokens, "
         f"{result.bits_per_byte:.4f} bits per byte"
     )

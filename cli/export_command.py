@@ -7,7 +7,7 @@ from time import perf_counter
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from cli.console import json_option, print_json, quiet_tensorflow, say, working
 from models.contract.errors import ConfigError
 
 
@@ -81,14 +81,14 @@ def command(
         num_blocks=blocks,
     )
     start = perf_counter()
-    with stderr_console().status(_estimate(checkpoint)):
+    with working(_estimate(checkpoint)):
         path = export_package(checkpoint, base, options, version=version)
     if as_json:
         print_json({"path": str(path), "version": int(path.name)})
         return
     manifest = Manifest.load(path)
     need = ", ".join(f"{part} {size / 1e6:.0f} MB" for part, size in manifest.memory_bytes.items())
-    click.echo(f"{path}: written in {perf_counter() - start:.0f} s. Memory when loaded: {need}.", err=True)
+    say(f"{path}: written in {perf_counter() - start:.0f} s. Memory when loaded: {need}.", err=True)
 
 
 def _refuse_what_is_not_offered(dtype: str, xla: str, stateless: bool) -> None:

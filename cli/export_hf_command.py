@@ -7,7 +7,7 @@ from time import perf_counter
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from cli.console import json_option, print_json, quiet_tensorflow, say, working
 from models.contract.errors import CheckpointError, ConfigError
 
 
@@ -39,13 +39,13 @@ def command(package: Path | None, checkpoint: Path | None, out: Path, as_json: b
         )
     quiet_tensorflow()
     start = perf_counter()
-    with stderr_console().status(f"Writing {out}"):
+    with working(f"Writing {out}"):
         family, parameters = _from_package(package, out) if package else _from_checkpoint(checkpoint, out)
     if as_json:
         print_json({"path": str(out), "family": family, "parameters": parameters})
         return
     size = f"{parameters / 1e6:.1f} M parameters, {4 * parameters / 1e6:.0f} MB"
-    click.echo(f"{out}: {family}, {size}, written in {perf_counter() - start:.0f} s", err=True)
+    say(f"{out}: {family}, {size}, written in {perf_counter() - start:.0f} s", err=True)
 
 
 def _from_package(package: Path, out: Path) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, read_utf8
+from cli.console import json_option, print_json, quiet_tensorflow, read_utf8, say
 from models.contract.errors import ConfigError, InvalidRequestError, UnavailableError
 
 DEFAULT_MAX_TOKENS = 128
@@ -121,7 +121,7 @@ def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
     sys.stdout.flush()
     seconds = time.monotonic() - first
     rate = f", {(count - 1) / seconds:.1f} tokens/s after it" if count > 1 and seconds else ""
-    click.echo(f"{count} tokens ({reason}); the first after {first - started:.2f} s{rate}", err=True)
+    say(f"{count} tokens ({reason}); the first after {first - started:.2f} s{rate}", err=True)
 
 
 def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str, Any]) -> Iterator[Piece]:
@@ -161,7 +161,7 @@ def _from_package(
     params = SamplingParams(
         max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, logprobs=0, **_seeded(sampling)
     )
-    click.echo(f"Loading {version}", err=True)
+    say(f"Loading {version}", err=True)
     quiet_tensorflow()
     from serving.runners.local_runner import LocalRunner
     from serving.runners.local_stream import stream_locally

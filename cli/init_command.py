@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cli.console import json_option, print_json
+from cli.console import json_option, print_json, say
 
 
 @click.command(name="init")
@@ -55,6 +55,6 @@ def command(
         print_json({"folder": str(folder), "written": [str(file) for file in written]})
         return
     for file in written:
-        click.echo(f"wrote {file}")
+        say(f"wrote {file}")
     step = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
-    click.echo(f"Next: {step}tokenmill run --dry-run")
+    say(f"Next: {step}tokenmill run --dry-run")

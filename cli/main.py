@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from cli.console import EXIT_CODES_HELP, fail
+from cli.console import EXIT_CODES_HELP, fail, say
 from models.contract.errors import TokenmillError
 
 COMMANDS = {
@@ -71,9 +71,12 @@ def _run() -> int:
     except TokenmillError as error:
         return fail(error)
     except click.exceptions.Abort:
-        click.echo("Interrupted.", err=True)
+        say("Interrupted.", err=True)
         return 130
     except click.ClickException as error:
+        from pipeline.terminal import visible
+
+        error.message = visible(error.message, keep="\n")
         error.show()
         return error.exit_code
 

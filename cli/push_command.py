@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.console import json_option, print_json
+from cli.console import json_option, print_json, say
 from cli.release_options import place_options, push_directory, read_config, reason_option, unblessed_option
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def _print(result: PushResult, manifest: Manifest, *, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{'pushed' if result.new else 'already the newest version:'} {result.path}")
+    say(f"{'pushed' if result.new else 'already the newest version:'} {result.path}")
     if not blessed:
-        click.echo("It was blessed by no evaluation.", err=True)
+        say("It was blessed by no evaluation.", err=True)
     label = (
         f"label: {result.label}" if result.label else "no label: `tokenmill canary` or `tokenmill promote`"
     )
-    click.echo(label)
+    say(label)
     for version in result.removed:
-        click.echo(f"removed version {version} (push.keep)")
+        say(f"removed version {version} (push.keep)")

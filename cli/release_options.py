@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.console import print_json
+from cli.console import print_json, say
 from models.contract.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ def print_change(releases: ReleaseManager, record: ReleaseRecord, *, as_json: bo
         return
     from pipeline.release_report import describe
 
-    click.echo(f"{status.model}: {describe(record)}")
+    say(f"{status.model}: {describe(record)}")
     if record.reason:
-        click.echo(f"reason: {record.reason}")
+        say(f"reason: {record.reason}")
     labels = ", ".join(f"{label} = {version}" for label, version in status.labels.targets.items())
-    click.echo(f"now: {labels or 'no labels'}")
+    say(f"now: {labels or 'no labels'}")
 
 
 def _only_model(directory: Path, config: RunConfig | None) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.console import json_option, print_json
+from cli.console import json_option, print_json, say, stdout_console
 from cli.release_options import manager, model_argument, place_options
 
 
@@ -33,13 +33,8 @@ def command(
     if as_json:
         print_json(status.to_json())
         return
-    from rich.console import Console
-
     from pipeline.release_report import releases_table, versions_table
 
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
-    console.print(versions_table(status), releases_table(status, last))
+    stdout_console().print(versions_table(status), releases_table(status, last))
     if status.labels.stable is None:
-        click.echo("No version is stable yet: `tokenmill promote` makes one.")
+        say("No version is stable yet: `tokenmill promote` makes one.")

@@ -68,7 +68,7 @@ def _announce(config: RunConfig, *, fetch: bool) -> dict[str, Any]:
     from pipeline.preflight import preflight
 
     def say(text: str) -> None:
-        stderr_console().print(text, highlight=False, soft_wrap=True, markup=False)
+        stderr_console().print(text, soft_wrap=True)
 
     decoder = preflight(config)
     if decoder is None and fetch:
@@ -107,9 +107,7 @@ def _run(config: RunConfig) -> RunRecord:
     from pipeline.run_id import new_run_id
 
     run_id = new_run_id()
-    stderr_console().print(
-        f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}", highlight=False, soft_wrap=True
-    )
+    stderr_console().print(f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}", soft_wrap=True)
     return run(config, run_id, ConsoleRunObserver)
 
 
@@ -124,7 +122,7 @@ def _finish(config: RunConfig, record: RunRecord, as_json: bool) -> str | None:
 
     prompt, pieces = config.completion.prompt, []
     if not as_json:
-        stderr_console().print(f"A completion from version {record.pushed_version}:", highlight=False)
+        stderr_console().print(f"A completion from version {record.pushed_version}:")
         click.secho(prompt, bold=True, nl=False)
     for piece in stream_completion(Path(record.pushed_path), prompt, config.completion.max_tokens):
         pieces.append(piece)

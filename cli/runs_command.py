@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.console import json_option, print_json
+from cli.console import json_option, print_json, say, stdout_console
 from models.contract.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def list_runs(registry: RunRegistry, as_json: bool) -> None:
 
         _print(runs_table(records))
     else:
-        click.echo(f"No runs in {registry.metadata} yet. Start one: tokenmill run")
+        say(f"No runs in {registry.metadata} yet. Start one: tokenmill run")
 
 
 @command.command()
@@ -168,10 +168,6 @@ def lineage(target: str | None, form: str | None, registry: RunRegistry, as_json
 
 
 def _print(*parts: RenderableType) -> None:
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+    console = stdout_console()
     for part in parts:
         console.print(part)

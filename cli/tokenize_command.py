@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, read_utf8
+from cli.console import json_option, print_json, quiet_tensorflow, read_utf8, say
 from models.contract.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def _show(tokenizer: GraphTokenizer, text: str, special: bool, as_json: bool) ->
         print_json({"ids": ids, "pieces": [piece.decode("utf-8", "replace") for piece in pieces]})
         return
     for index, piece in zip(ids, pieces, strict=True):
-        click.echo(f"{index:>8}  {_readable(piece)}")
-    click.echo(f"{len(ids)} tokens, {len(text.encode())} bytes", err=True)
+        say(f"{index:>8}  {_readable(piece)}")
+    say(f"{len(ids)} tokens, {len(text.encode())} bytes", err=True)
 
 
 def _readable(piece: bytes) -> str:

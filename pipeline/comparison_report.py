@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
+from pipeline.data_table import DataTable
 from pipeline.run_comparison import RunComparison
 from pipeline.run_report import duration
+from pipeline.terminal import styled
 
 _NAMES = {
     "state": "state",
@@ -36,9 +34,7 @@ def comparison_tables(comparison: RunComparison) -> list[RenderableType]:
     ids = [run.run_id for run in comparison.runs]
     parts: list[RenderableType] = [_table("Figures", ids, _figure_rows(comparison.figures))]
     if not comparison.same_text:
-        parts.append(
-            Text("Not all were measured on the same windows: only changes against a baseline compare.\n")
-        )
+        parts.append("Not all were measured on the same windows: only changes against a baseline compare.\n")
     for title, rows in (
         ("Settings that differ", comparison.settings),
         ("Data that differs", comparison.data),
@@ -46,9 +42,9 @@ def comparison_tables(comparison: RunComparison) -> list[RenderableType]:
         if rows:
             parts.append(_table(title, ids, {name: list(map(_plain, row)) for name, row in rows.items()}))
         elif title.startswith("Data") or not comparison.unknown_settings:
-            parts.append(Text(f"{title}: nothing\n"))
+            parts.append(f"{title}: nothing\n")
     if comparison.unknown_settings:
-        parts.append(Text(f"The settings of {', '.join(comparison.unknown_settings)} are not known here.\n"))
+        parts.append(f"The settings of {', '.join(comparison.unknown_settings)} are not known here.\n")
     times = {
         name: ["–" if value is None else duration(value) for value in row]
         for name, row in comparison.seconds.items()
@@ -56,15 +52,11 @@ def comparison_tables(comparison: RunComparison) -> list[RenderableType]:
     return [*parts, _table("Time (– from cache or not run)", ids, times)]
 
 
-def _table(title: str, ids: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
-    table = Table(title=title, box=box.SIMPLE, pad_edge=False, title_justify="left", title_style="bold")
-    table.add_column("")
-    for run_id in ids:
-        table.add_column(run_id, overflow="fold")
+def _table(title: str, ids: Sequence[str], rows: Mapping[str, Sequence[str]]) -> DataTable:
+    table = DataTable(("", *ids), prose=ids, title=title)
     for name, values in rows.items():
         first = values[0]
-        cells = [escape(value) if value == first else f"[bold]{escape(value)}[/]" for value in values]
-        table.add_row(escape(name), *cells)
+        table.add(name, *(styled((value, "" if value == first else "bold")) for value in values))
     return table
 
 

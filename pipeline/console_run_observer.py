@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
-from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.text import Text
 
 from components.progress import Progress
+from pipeline.terminal import file_console, styled
 
-_MARKS = {"complete": "[green]✓[/]", "cached": "[cyan]↺[/]", "failed": "[red]✗[/]"}
+_MARKS = {"complete": ("✓", "green"), "cached": ("↺", "cyan"), "failed": ("✗", "red")}
 PLAIN_INTERVAL_SECONDS = 20.0
 """Between two progress lines where the output is not a terminal, such as a log of a CI job."""
 
@@ -25,7 +24,7 @@ class ConsoleRunObserver:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._console = Console(file=stream, soft_wrap=True)
+        self._console = file_console(stream)
         self._live: Live | None = None
         self._title = ""
         self._component = ""
@@ -45,7 +44,7 @@ class ConsoleRunObserver:
             self._live.update(_line(f"  {self._title} … {progress}"))
         elif time.monotonic() - self._last_line >= PLAIN_INTERVAL_SECONDS:
             self._last_line = time.monotonic()
-            self._console.print(f"  {self._title} … {progress}", markup=False, highlight=False)
+            self._console.print(f"  {self._title} … {progress}")
 
     def component_finished(self, component: str, state: str, seconds: float) -> None:
         """Replace the moving line with the result."""
@@ -53,8 +52,10 @@ class ConsoleRunObserver:
             self._live.stop()
             self._live = None
         note = f"{seconds:6.1f} s" if state != "cached" else "unchanged"
-        self._console.print(f"{_MARKS[state]} {escape(self._title):<26} {note}", highlight=False)
+        self._console.print(styled(_MARKS[state], f" {self._title:<26} {note}"))
 
 
 def _line(text: str) -> Text:
-    return Text(text, no_wrap=True, overflow="ellipsis")
+    line = styled(text)
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line

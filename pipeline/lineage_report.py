@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
@@ -16,6 +15,7 @@ from pipeline.graph_execution import GraphExecution
 from pipeline.lineage import Lineage
 from pipeline.run_record import RunRecord
 from pipeline.run_report import duration
+from pipeline.terminal import styled
 from pipeline.version_origin import VersionOrigin
 
 _LONGEST_NOTE = 72
@@ -24,47 +24,47 @@ _LONGEST_NOTE = 72
 def lineage_view(lineage: Lineage) -> RenderableType:
     """Chain, origin and what came of it, one below the other."""
     parts: list[RenderableType] = [_heading("Chain", "each measured against the one below it")]
-    parts += [Text.from_markup(line) for line in _chain(lineage)]
-    parts += [Text(), _heading("Came from", lineage.title), _origin_tree(lineage)]
+    parts += _chain(lineage)
+    parts += ["", _heading("Came from", lineage.title), _origin_tree(lineage)]
     if lineage.releases:
-        parts += [Text(), _heading("Releases", ""), *map(Text.from_markup, _releases(lineage))]
+        parts += ["", _heading("Releases", ""), *_releases(lineage)]
     forward = list(_forward(lineage))
     if forward:
-        parts += [Text(), _heading("Was used", ""), *map(Text.from_markup, forward)]
+        parts += ["", _heading("Was used", ""), *forward]
     return Group(*parts)
 
 
 def _heading(name: str, note: str) -> Text:
-    return Text.from_markup(f"[bold]{name}[/]  [dim]{escape(note)}[/]" if note else f"[bold]{name}[/]")
+    return styled((name, "bold"), f"{'  ' if note else ''}", (note, "dim"))
 
 
-def _chain(lineage: Lineage) -> Iterator[str]:
+def _chain(lineage: Lineage) -> Iterator[Text]:
     if not lineage.chain:
-        yield "  nothing was measured yet"
+        yield styled("  nothing was measured yet")
     if lineage.target is None and lineage.run is not None and lineage.chain:
-        yield f"  ({lineage.title}, {lineage.run.state}: {_measure(lineage.run)})"
+        yield styled(f"  ({lineage.title}, {lineage.run.state}: {_measure(lineage.run)})")
     for link in lineage.chain:
-        yield "  " + "  ".join(part for part in _link(link) if part)
+        yield styled("  ").append_text(styled("  ").join(part for part in _link(link) if part))
 
 
-def _link(link: VersionOrigin) -> Iterator[str]:
-    yield f"[bold]{escape(link.name)}[/]"
-    yield "".join(f"[green]{label}[/] " for label in link.labels).strip()
+def _link(link: VersionOrigin) -> Iterator[Text]:
+    yield styled((link.name, "bold"))
+    yield styled((" ".join(link.labels), "green"))
     if link.version is None:
-        yield f"[dim]{escape(link.path)}[/]"
+        yield styled((link.path, "dim"))
         return
     if link.perplexity is not None:
-        yield _measure(link)
+        yield styled(_measure(link))
     if link.started_from is not None:
-        yield f"trained on from {link.started_from}"
+        yield styled(f"trained on from {link.started_from}")
     if link.run_id:
-        yield f"[dim]run {escape(link.run_id)}[/]"
+        yield styled((f"run {link.run_id}", "dim"))
     if link.pushed:
-        yield f"[dim]{time.strftime('%Y-%m-%d %H:%M', time.localtime(link.pushed))}[/]"
+        yield styled((time.strftime("%Y-%m-%d %H:%M", time.localtime(link.pushed)), "dim"))
     if not link.recorded:
-        yield "[yellow]not recorded by a run here[/]"
+        yield styled(("not recorded by a run here", "yellow"))
     if not link.present:
-        yield "[yellow]removed[/]"
+        yield styled(("removed", "yellow"))
 
 
 def _measure(one: VersionOrigin | RunRecord) -> str:
@@ -83,12 +83,12 @@ def _measure(one: VersionOrigin | RunRecord) -> str:
 def _origin_tree(lineage: Lineage) -> RenderableType:
     root = lineage.root
     if root is None:
-        return Text("  no component is recorded")
+        return "  no component is recorded"
     shown: set[int] = set()
     by_id = {step.id: step for step in (*lineage.steps, root)}
     if lineage.target is None:
         # Of a run without a version all ends are shown, not only what its last component read.
-        tree = Tree(f"[bold]{escape(lineage.title)}[/]")
+        tree = Tree(styled((lineage.title, "bold")))
         read = {artifact_id for step in lineage.steps for artifact_id in step.read}
         ends = [step for step in reversed(lineage.steps) if not read & set(step.written)]
         for step in dict.fromkeys(one.id for one in (root, *ends)):
@@ -106,20 +106,23 @@ def _grow(lineage: Lineage, tree: Tree, step: GraphExecution, shown: set[int]) -
         for artifact_id in ids:
             maker = lineage.maker(artifact_id)
             if maker is None:
-                tree.add(f"{escape(name)} [dim]{escape(lineage.artifacts[artifact_id].uri)}[/]")
+                tree.add(styled(f"{name} ", (lineage.artifacts[artifact_id].uri, "dim")))
             elif maker.id in shown:
-                tree.add(f"{escape(name)} ← {escape(maker.component)} [dim](above)[/]")
+                tree.add(styled(f"{name} ← {maker.component} ", ("(above)", "dim")))
             else:
                 _grow(lineage, tree.add(_step(maker, name, lineage)), maker, shown)
 
 
-def _step(step: GraphExecution, name: str, lineage: Lineage) -> str:
-    text = f"{escape(name)} ← [bold]{step.component}[/]" if name else f"[bold]{step.component}[/]"
-    text += f"  [dim]{duration(step.seconds)}[/]"
-    if lineage.run is None or step.run_id != lineage.run.run_id:
-        text += f"  [cyan]of run {escape(step.run_id)}[/]"
+def _step(step: GraphExecution, name: str, lineage: Lineage) -> Text:
+    of_another = lineage.run is None or step.run_id != lineage.run.run_id
     fact = _fact(step, lineage)
-    return f"{text}  {escape(fact)}" if fact else text
+    return styled(
+        f"{name} ← " if name else "",
+        (step.component, "bold"),
+        (f"  {duration(step.seconds)}", "dim"),
+        (f"  of run {step.run_id}" if of_another else "", "cyan"),
+        f"  {fact}" if fact else "",
+    )
 
 
 def _fact(step: GraphExecution, lineage: Lineage) -> str:
@@ -138,21 +141,21 @@ def _fact(step: GraphExecution, lineage: Lineage) -> str:
     return f"span {found['span']}" if step.component == "CorpusExampleGen" and "span" in found else ""
 
 
-def _releases(lineage: Lineage) -> Iterator[str]:
+def _releases(lineage: Lineage) -> Iterator[Text]:
     for record in lineage.releases:
         ends = " → ".join(str(end) for end in (record.from_version, record.to_version) if end is not None)
         what = f"{record.action} {record.label}".strip() + (f" {record.weight:.0%}" if record.weight else "")
-        note = escape(textwrap.shorten(f"{record.who} {record.reason}", _LONGEST_NOTE, placeholder=" …"))
-        yield f"  {escape(record.time)}  [bold]{what}[/]  {ends}  [dim]{note}[/]"
+        note = textwrap.shorten(f"{record.who} {record.reason}", _LONGEST_NOTE, placeholder=" …")
+        yield styled(f"  {record.time}  ", (what, "bold"), f"  {ends}  ", (note, "dim"))
 
 
-def _forward(lineage: Lineage) -> Iterator[str]:
+def _forward(lineage: Lineage) -> Iterator[Text]:
     for words, records in (
         ("as the baseline of", lineage.judged_against),
         ("as the start of", lineage.started_from),
     ):
         for record in records:
             version = f", version {record.pushed_version}" if record.pushed_version else ""
-            yield f"  {words} run {escape(record.run_id)}  [dim]{record.state}{version}[/]"
+            yield styled(f"  {words} run {record.run_id}  ", (f"{record.state}{version}", "dim"))
     for run_id, components in lineage.reused_by.items():
-        yield f"  from cache by run {escape(run_id)}  [dim]{', '.join(components)}[/]"
+        yield styled(f"  from cache by run {run_id}  ", (", ".join(components), "dim"))

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from rich import box
-from rich.table import Table
+from rich.text import Text
 
 from models.contract.release_record import CANARY, ReleaseRecord
+from pipeline.data_table import DataTable
 from pipeline.release_status import ReleaseStatus, VersionStatus
+from pipeline.terminal import styled
 
 _COLOURS = {"stable": "green", CANARY: "yellow"}
 
 
-def versions_table(status: ReleaseStatus) -> Table:
+def versions_table(status: ReleaseStatus) -> DataTable:
     """One line per version, newest first."""
-    table = Table(title=f"{status.model} in {status.directory.parent}", box=box.SIMPLE, title_justify="left")
-    for name in ("version", "label", "traffic", "blessed", "perplexity", "run", "content"):
-        table.add_column(name, justify="right" if name in ("traffic", "perplexity") else "left")
+    table = DataTable(
+        ("version", "label", "traffic", "blessed", "perplexity", "run", "content"),
+        right=("traffic", "perplexity"),
+        prose=("blessed",),
+        title=f"{status.model} in {status.directory.parent}",
+    )
     for version in status.versions:
-        table.add_row(*_version_cells(version))
+        table.add(*_version_cells(version))
     return table
 
 
-def releases_table(status: ReleaseStatus, most: int) -> Table:
+def releases_table(status: ReleaseStatus, most: int) -> DataTable:
     """The latest changes, newest first.
 
     Args:
         status: whose history.
         most: lines shown at most.
     """
-    table = Table(box=box.SIMPLE)
-    for name in ("#", "time", "change", "by", "reason"):
-        table.add_column(name, overflow="fold")
+    table = DataTable(("#", "time", "change", "by", "reason"), prose=("change", "by", "reason"))
     for record in status.log.records[::-1][:most]:
-        table.add_row(str(record.sequence), record.time, describe(record), record.who, record.reason)
+        table.add(str(record.sequence), record.time, describe(record), record.who, record.reason)
     return table
 
 
@@ -47,13 +49,12 @@ def describe(record: ReleaseRecord) -> str:
     return f"{record.action}: {record.label} {before} → {after}{share}{unblessed}"
 
 
-def _version_cells(version: VersionStatus) -> tuple[str, ...]:
-    colour = _COLOURS.get(version.label)
+def _version_cells(version: VersionStatus) -> tuple[str | Text, ...]:
     return (
         str(version.version),
-        f"[{colour}]{version.label}[/]" if colour else version.label,
+        styled((version.label, _COLOURS.get(version.label, ""))),
         f"{version.traffic:.0%}" if version.label else "",
-        f"[red]{version.problem}[/]" if version.problem else "yes" if version.blessed else "no",
+        styled((version.problem, "red")) if version.problem else "yes" if version.blessed else "no",
         "–" if version.perplexity is None else f"{version.perplexity:.3f}",
         version.run_id or "–",
         version.content_hash[:12],

@@ -6,43 +6,44 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich import box
-from rich.table import Table
+from rich.text import Text
 
+from pipeline.data_table import DataTable
 from pipeline.pushed_versions import labels_of
 from pipeline.run_record import RunRecord
+from pipeline.terminal import styled
 
 _COLOURS = {"pushed": "green", "unchanged": "green", "not blessed": "yellow", "failed": "red"}
 
 
-def run_table(record: RunRecord) -> Table:
+def run_table(record: RunRecord) -> DataTable:
     """What a run found and did, one fact a line."""
-    table = Table(title=f"Run {record.run_id}", box=box.ROUNDED, show_header=False, title_justify="left")
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    title = f"Run {record.run_id}"
+    table = DataTable(("fact", "value"), prose=("value",), title=title, header=False, frame=box.ROUNDED)
     for name, value in _facts(record):
-        table.add_row(name, value)
+        table.add(styled((name, "bold")), value)
     return table
 
 
-def components_table(record: RunRecord) -> Table:
+def components_table(record: RunRecord) -> DataTable:
     """The components of a run with state, duration and artifacts."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("component", "state", "seconds", "artifacts"):
-        table.add_column(name, justify="right" if name == "seconds" else "left", overflow="fold")
+    table = DataTable(
+        ("component", "state", "seconds", "artifacts"), right=("seconds",), prose=("artifacts",)
+    )
     for run in record.components:
         paths = "\n".join(f"{key}: {path}" for key, path in run.outputs.items())
-        table.add_row(run.id, run.state, f"{run.seconds:.1f}", paths)
+        table.add(run.id, run.state, f"{run.seconds:.1f}", paths)
     return table
 
 
-def runs_table(records: Sequence[RunRecord]) -> Table:
+def runs_table(records: Sequence[RunRecord]) -> DataTable:
     """One line per run, newest first."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("run", "pipeline", "state", "before", "after", "change", "version", "time"):
-        right = name in ("before", "after", "change", "time")
-        table.add_column(name, justify="right" if right else "left", no_wrap=name != "pipeline")
+    table = DataTable(
+        ("run", "pipeline", "state", "before", "after", "change", "version", "time"),
+        right=("before", "after", "change", "time"),
+    )
     for record in records:
-        table.add_row(
+        table.add(
             record.run_id,
             record.pipeline,
             _coloured(record.state),
@@ -61,8 +62,8 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-def _facts(record: RunRecord) -> list[tuple[str, str]]:
-    facts = [("state", _coloured(record.state))]
+def _facts(record: RunRecord) -> list[tuple[str, str | Text]]:
+    facts: list[tuple[str, str | Text]] = [("state", _coloured(record.state))]
     if record.error:
         facts.append(("error", record.error))
     if record.scored:
@@ -105,9 +106,8 @@ def _change(record: RunRecord) -> str:
     return f"{text}  ({record.confidence:.0%} interval {low:+.2f} to {high:+.2f} %, paired)"
 
 
-def _coloured(state: str) -> str:
-    colour = _COLOURS.get(state)
-    return f"[{colour}]{state}[/]" if colour else state
+def _coloured(state: str) -> Text:
+    return styled((state, _COLOURS.get(state, "")))
 
 
 def _figure(value: float | None) -> str:

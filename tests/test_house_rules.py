@@ -65,3 +65,38 @@ def _is_data(tree: ast.Module, name: str) -> bool:
         base.endswith(("BaseModel", "Enum", "NamedTuple", "TypedDict", "Spec", "Model", "Protocol"))
         for base in bases
     )
+
+
+PRINTING = [path for path in PYTHON if path.relative_to(ROOT).parts[0] in ("cli", "pipeline")]
+_ECHOED_AS_IT_IS = (
+    "schema_command.py",
+    "runs_command.py",
+    "console.py",
+    "run_command.py",
+    "generate_command.py",
+)
+"""They echo a file's content, a model's words or a blank line, and nothing else of outside."""
+
+
+@pytest.mark.parametrize("path", PRINTING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_goes_through_markup(path: Path):
+    """Only pipeline/terminal.py makes consoles and styled text: it shows what comes from outside as it is."""
+    if path.name == "terminal.py":
+        return
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        bare = called in ("Text", "Console", "print", "Progress", "Table") or called.endswith("from_markup")
+        echo = called in ("click.echo", "click.secho") and path.name not in _ECHOED_AS_IT_IS
+        if (bare and (str(path.relative_to(ROOT)), called) not in _SAFE_CALLS) or echo:
+            found.append(f"{node.lineno}: {called}")
+    assert found == []
+
+
+_SAFE_CALLS = {
+    ("cli/console.py", "Progress"),
+    ("pipeline/data_table.py", "Table"),
+    ("pipeline/data_table.py", "Text"),
+}

@@ -4,13 +4,13 @@ import dataclasses
 import io
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import RenderableType
 
 from models.contract.labels import LABELS_FILE, Labels
 from pipeline.component_run import ComponentRun
 from pipeline.run_record import RunRecord
 from pipeline.run_report import components_table, duration, run_table, runs_table
+from pipeline.terminal import PlainConsole
 
 PUSHED = RunRecord(
     run_id="20260301-120000-abcd",
@@ -36,8 +36,8 @@ PUSHED = RunRecord(
 FAILED = RunRecord("20260301-110000-abcd", "demo", "failed", 0.0, 3.0, error="no corpus")
 
 
-def _text(table: Table) -> str:
-    console = Console(file=io.StringIO(), width=200)
+def _text(table: RenderableType) -> str:
+    console = PlainConsole(file=io.StringIO(), width=200)
     console.print(table)
     return console.file.getvalue()
 
