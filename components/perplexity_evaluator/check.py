@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 Status = Literal["passed", "failed", "warning", "not judged"]
 
+ROUNDING = 1e-6
+"""Relative; the same weights scored by two kernels may differ by this much, which is no regression."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -99,6 +99,8 @@ class Evaluator:
             vocab_size=self._manifest.dims.vocab_size,
             gate=gate,
             baseline_label=baseline.label,
+            ratio=overall.ratio,
+            itself=baseline.kind == "package" and baseline.fingerprint == self._manifest.content_hash,
             slices=slices,
             texts=samples.figures if samples else None,
         )

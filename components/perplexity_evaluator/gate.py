@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from components.blessing import Blessing
-from components.perplexity_evaluator.check import Check, Status
+from components.perplexity_evaluator.check import ROUNDING, Check, Status
 from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.slice_comparison import SliceComparison
+from components.perplexity_evaluator.slice_gate import judge_slices
 from components.perplexity_evaluator.text_gate import judge_texts
+from monitoring.paired_comparison import Estimate
 from monitoring.text_checks import TextFigures
-
-ROUNDING = 1e-6
-"""Relative; the same weights scored by two kernels may differ by this much, which is no regression."""
 
 _ABOUT_RATIO = "Perplexity against the baseline"
 _ABOUT_CEILING = "Perplexity against knowing nothing"
 _MORE_TRAINING = (
     "Train longer or on more text like what is held out (`training.tokens`, `corpus.sources`), or with "
     "another `training.learning_rate`; the loss curve tells which."
+)
+
+_MORE_TEXT = (
+    "Hold out more documents (`corpus.eval_fraction`, more text in the corpus) or score more of them "
+    "(`evaluation.num_tokens`), so that the interval gets narrower; or train longer for a larger gain."
 )
 
 
@@ -30,6 +35,8 @@ def judge(
     vocab_size: int,
     gate: GateConfig,
     baseline_label: str,
+    ratio: Estimate | None = None,
+    itself: bool = False,
     slices: Sequence[SliceComparison] = (),
     texts: tuple[TextFigures, TextFigures] | None = None,
 ) -> tuple[Check, ...]:
@@ -41,18 +48,22 @@ def judge(
         vocab_size: a model that knows nothing has this perplexity.
         gate: the limits.
         baseline_label: what to call the baseline in the sentences.
+        ratio: the first over the second with its interval; None leaves out whether a gain may be chance.
+        itself: whether the baseline is the candidate, pushed by an earlier run.
         slices: both models on every part of the text.
         texts: figures of the candidate's and the baseline's completions, if there are any.
     """
     if not _is_measured(candidate):
         return (_not_finite(candidate),)
+    against = _against_baseline(candidate, baseline, gate, baseline_label)
     checks = [
-        _against_baseline(candidate, baseline, gate, baseline_label),
+        _against_itself(against, baseline_label) if itself else against,
         _against_ceiling(candidate, vocab_size, gate),
     ]
+    if gate.chance != "off" and ratio is not None and against.status == "passed" and not itself:
+        checks.append(_against_chance(ratio, gate, baseline_label))
     if gate.slices.action != "off":
-        checks += [_slice(one, gate, baseline_label) for one in slices]
-        checks += _unmatched(slices, gate)
+        checks += judge_slices(slices, gate.slices, gate.max_ratio, baseline_label)
     if gate.texts.action != "off" and texts is not None:
         checks += judge_texts(*texts, gate.texts, baseline_label)
     return tuple(checks)
@@ -119,6 +130,40 @@ def _against_baseline(candidate: float, baseline: float, gate: GateConfig, label
     return Check("gate.max_ratio", _ABOUT_RATIO, "passed", sentence, ratio, limit)
 
 
+def _against_itself(check: Check, label: str) -> Check:
+    sentence = f"The {label}, the baseline, is this very package: it can only be as good as itself."
+    step = (
+        f"Nothing new was trained: the {label} holds the same weights. Change the training or the corpus to "
+        "get another model; limits below 1 ask for a better one."
+    )
+    failed = check.status == "failed"
+    return replace(check, sentence=f"{sentence} {check.sentence}", next_step=step if failed else "")
+
+
+def _against_chance(ratio: Estimate, gate: GateConfig, label: str) -> Check:
+    """Whether what passed, a gain or staying within the limit, would pass on other text of the kind too."""
+    gain = ratio.value <= min(1.0, gate.max_ratio)
+    limit = min(1.0, gate.max_ratio) if gain else gate.max_ratio
+    about, name = "More than chance", "gate.chance"
+    if math.isfinite(ratio.high) and ratio.high <= limit * (1 + ROUNDING):
+        sentence = (
+            f"It is more than chance: at most {ratio.high:.4f} × the perplexity of the {label}."
+        )
+        return Check(name, about, "passed", sentence, ratio.high, limit)
+    if math.isfinite(ratio.high):
+        sentence = (
+            f"The {'gain' if gain else 'result'} may be chance: {ratio.low:.4f} to {ratio.high:.4f} × the "
+            f"perplexity of the {label}, which reaches above {limit:.4f} ({name})."
+        )
+    else:
+        sentence = (
+            f"Whether the {'gain' if gain else 'result'} is chance cannot be told: it has no interval, which "
+            f"takes two held-out documents or more ({name})."
+        )
+    status: Status = "failed" if gate.chance == "fail" else "warning"
+    return Check(name, about, status, sentence, ratio.high, limit, _MORE_TEXT)
+
+
 def _against_ceiling(candidate: float, vocab_size: int, gate: GateConfig) -> Check:
     ceiling = gate.max_fraction * vocab_size
     if candidate > ceiling:
@@ -133,54 +178,3 @@ def _against_ceiling(candidate: float, vocab_size: int, gate: GateConfig) -> Che
         return Check("gate.max_fraction", _ABOUT_CEILING, "failed", sentence, candidate, ceiling, step)
     sentence = f"It is below the absolute ceiling {ceiling:.1f}."
     return Check("gate.max_fraction", _ABOUT_CEILING, "passed", sentence, candidate, ceiling)
-
-
-def _slice(one: SliceComparison, gate: GateConfig, label: str) -> Check:
-    ratio, limit = one.comparison.ratio, gate.slices.limit(one.key, gate.max_ratio)
-    status, sentence = _slice_verdict(one, gate, limit, label)
-    step = ""
-    if status in ("failed", "warning"):
-        step = (
-            f"Look at the slice {one.key}: add training text like it, raise the `weight` of its source, or "
-            "allow more with `gate.slices.limits`."
-        )
-    return Check(
-        "gate.slices", f"Slice {one.key}", status, sentence, ratio.value, limit, next_step=step, slice=one.key
-    )
-
-
-def _slice_verdict(one: SliceComparison, gate: GateConfig, limit: float, label: str) -> tuple[Status, str]:
-    rules, ratio, scored = gate.slices, one.comparison.ratio, one.comparison.candidate.scored
-    if one.documents < rules.min_documents or scored < rules.min_tokens:
-        return "not judged", (
-            f"Slice {one.key} is too small to judge: {_count(one.documents, 'document')} and "
-            f"{_count(scored, 'token')}; {rules.min_documents} and {rules.min_tokens} are needed."
-        )
-    if not math.isfinite(ratio.value):
-        return "not judged", f"Slice {one.key}: the {label} has no finite perplexity to compare with."
-    figures = f"Slice {one.key} has {ratio.value:.4f} × the perplexity of the {label}"
-    if ratio.value <= limit * (1 + ROUNDING):
-        return "passed", f"{figures}; at most {limit:.4f} × is allowed (gate.slices)."
-    figures += f" ({ratio.low:.4f} to {ratio.high:.4f}); at most {limit:.4f} × is allowed (gate.slices)"
-    if ratio.low <= gate.max_ratio:
-        return "warning", f"{figures}, but that may be chance."
-    return ("failed" if rules.action == "fail" else "warning"), f"{figures}."
-
-
-def _unmatched(slices: Sequence[SliceComparison], gate: GateConfig) -> Iterator[Check]:
-    known = sorted({one.key for one in slices})
-    for key, limit in gate.slices.limits.items():
-        if key not in known:
-            yield Check(
-                "gate.slices.limits",
-                f"Slice {key}",
-                "warning",
-                f"gate.slices.limits names {key!r}, which no held-out text belongs to.",
-                limit=limit,
-                next_step=f"Name one of the slices: {', '.join(known)}.",
-                slice=key,
-            )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from components.perplexity_evaluator.slice_gate_config import SliceGateConfig
@@ -24,6 +26,11 @@ class GateConfig(BaseModel):
         gt=0,
         le=1,
         description="Most the candidate's perplexity may be, as a fraction of the vocabulary's size.",
+    )
+    chance: Literal["fail", "warn", "off"] = Field(
+        default="warn",
+        description="What follows if the ratio is within its limit but may be so by chance, its interval "
+        "reaching above the limit, or above 1 after a gain: no blessing, a warning, or no check at all.",
     )
     slices: SliceGateConfig = Field(
         default_factory=SliceGateConfig, description="Limits on every part of the held-out text."

@@ -43,14 +43,13 @@ class SliceComparison:
 def compare(
     windows: Sequence[EvalWindow], candidate: WindowScores, baseline: WindowScores, config: EvaluationConfig
 ) -> PairedComparison:
-    """Both models on some windows; whole documents are drawn, if there are several."""
-    units = [window.document for window in windows]
+    """Both models on some windows; whole documents are drawn, and a single one has no interval."""
     return PairedComparison.measure(
         candidate.nll_sum,
         baseline.nll_sum,
         candidate.scored,
         [window.scored_bytes for window in windows],
-        units=units if len(set(units)) > 1 else None,
+        units=[window.document for window in windows],
         samples=config.bootstrap_samples,
         confidence=config.confidence,
         seed=config.seed,

@@ -14,8 +14,9 @@ DEFAULT_SLACK = 1.1
 class SliceGateConfig(BaseModel):
     """Limits per slice, so that a gain on the whole cannot hide a loss on a part.
 
-    A slice that is too small is reported and not judged. One whose ratio is above its limit while the
-    interval reaches below `gate.max_ratio` may be so by chance: a warning, whatever `action` is.
+    A slice whose ratio is above its limit while the interval reaches down to that limit may be so by
+    chance: a warning, whatever `action` is. One that is too small is not judged; if all of its interval, or
+    without one its ratio by half, is above the limit, that is a warning too.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -149,7 +149,7 @@ def _failure(check: Mapping[str, Any]) -> Any:
 
 
 def _metric_of(check: Mapping[str, Any]) -> str:
-    if check["name"] in ("gate.max_ratio", "gate.slices"):
+    if check["name"] in ("gate.max_ratio", "gate.chance", "gate.slices"):
         return "perplexity_ratio"
     return "perplexity" if check["name"] in ("gate", "gate.max_fraction") else str(check["name"])
 

@@ -55,6 +55,7 @@ def example_results(
         vocab_size=1000,
         gate=GateConfig(**gate),
         baseline_label="pretrained model",
+        ratio=overall.ratio,
         slices=slices,
         texts=shown.figures if shown else None,
     )

@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from components.blessing import Blessing
 from components.perplexity_evaluator.check import Check
 from components.perplexity_evaluator.gate import judge, next_steps, verdict
 from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.slice_comparison import SliceComparison
-from monitoring.paired_comparison import PairedComparison
+from monitoring.paired_comparison import Estimate, PairedComparison
 from monitoring.text_checks import TextFigures
 
 GOOD = TextFigures(completions=4, repeated=0.2, distinct=0.8, mean_length=40.0, empty=0.0)
@@ -101,16 +103,104 @@ def _slice_check(one: SliceComparison, **slices: Any) -> Check:
         (_slice(1.2), {"limits": {"source=contracts": 1.25}}, "passed"),
         (_slice(1.05), {"limits": {"source=contracts": 1.0}}, "failed"),
         (_slice(1.2, spread=2.0), {}, "warning"),
-        (_slice(1.2, documents=4), {}, "not judged"),
-        (_slice(1.2, scored=20), {}, "not judged"),
+        (_slice(1.05, documents=4), {}, "not judged"),
+        (_slice(1.05, scored=20), {}, "not judged"),
         (_slice(1.2, documents=2), {"min_documents": 2, "min_tokens": 1}, "failed"),
         (_slice(math.nan), {}, "not judged"),
+        (_slice(0.951, spread=0.001), {"max_ratio": 0.5}, "failed"),
+        (_slice(0.951, spread=0.001), {"limits": {"source=contracts": 0.5}}, "failed"),
+        (_slice(13.0, documents=4), {}, "warning"),
+        (_slice(13.0, scored=20), {"action": "warn"}, "warning"),
+        (_slice(1.2, documents=4, spread=2.0), {}, "not judged"),
+        (_slice(13.0, documents=1), {}, "warning"),
+        (_slice(1.2, documents=1), {}, "not judged"),
     ],
 )
 def test_a_slice_is_held_against_its_limit_unless_it_may_be_chance(
     one: SliceComparison, slices: dict[str, Any], status: str
 ):
     assert _slice_check(one, **slices).status == status
+
+
+def test_chance_is_judged_against_the_slice_s_own_limit_however_generous_the_gate_is():
+    gate = GateConfig(max_ratio=2.0, slices={"max_ratio": 1.0})
+    checks = judge(4.0, 5.0, vocab_size=100, gate=gate, baseline_label="b", slices=[_slice(1.5, spread=0.01)])
+    assert [check.status for check in checks if check.slice] == ["failed"]
+    assert not verdict(checks).blessed
+
+
+@given(st.floats(0.2, 5.0), st.floats(0.0, 1.0), st.floats(0.2, 5.0), st.floats(0.2, 5.0), st.integers(5, 30))
+@settings(max_examples=60, deadline=None)
+def test_a_slice_wholly_above_its_limit_never_passes_and_one_within_never_fails(
+    ratio: float, spread: float, limit: float, overall: float, documents: int
+):
+    one = _slice(ratio, documents=documents, spread=spread)
+    gate = GateConfig(max_ratio=overall, slices={"max_ratio": limit})
+    checks = judge(4.0, 5.0, vocab_size=100, gate=gate, baseline_label="b", slices=[one])
+    (status,) = [check.status for check in checks if check.slice]
+    if one.comparison.ratio.low > limit * 1.00001:
+        assert status == "failed"
+    if ratio <= limit * 0.99999:
+        assert status == "passed"
+
+
+def test_an_unjudged_slice_far_above_its_limit_says_what_to_do():
+    check = _slice_check(_slice(13.0, documents=4))
+    assert "too small to be judged (4 documents" in check.sentence
+    assert "13.0000 ×" in check.sentence
+    assert "corpus.eval_fraction" in check.next_step
+    assert _slice_check(_slice(1.0, documents=4)).next_step == ""
+
+
+@pytest.mark.parametrize(
+    ("ratio", "max_ratio", "status"),
+    [
+        (Estimate(0.8, 0.7, 0.9), 1.0, "passed"),
+        (Estimate(1.0, 1.0, 1.0), 1.0, "passed"),
+        (Estimate(1.0000001, 1.0, 1.0000002), 1.0, "passed"),
+        (Estimate(0.9, 0.16, 6.59), 1.0, "warning"),
+        (Estimate(0.9, 0.16, 6.59), 9.0, "warning"),
+        (Estimate(0.9, 0.85, 0.99), 0.95, "warning"),
+        (Estimate(1.02, 0.98, 1.04), 1.05, "passed"),
+        (Estimate(1.02, 0.98, 1.06), 1.05, "warning"),
+        (Estimate(0.9, math.nan, math.nan), 1.0, "warning"),
+    ],
+)
+def test_what_may_be_chance_is_a_warning_with_a_next_step(ratio: Estimate, max_ratio: float, status: str):
+    def checks(**gate: Any) -> tuple[Check, ...]:
+        limits = GateConfig(max_ratio=max_ratio, **gate)
+        return judge(ratio.value, 1.0, vocab_size=100, gate=limits, baseline_label="b", ratio=ratio)
+
+    (found,) = [check for check in checks() if check.name == "gate.chance"]
+    assert found.status == status
+    assert verdict(checks()).blessed
+    assert bool(found.next_step) == (status == "warning")
+    assert verdict(checks(chance="fail")).blessed == (status == "passed")
+    assert len(checks(chance="off")) == 2
+
+
+def test_a_ratio_above_its_limit_is_not_called_chance_as_well():
+    ratio = Estimate(1.2, 0.8, 1.5)
+    checks = judge(6.0, 5.0, vocab_size=100, gate=GateConfig(), baseline_label="b", ratio=ratio)
+    assert [check.name for check in checks] == ["gate.max_ratio", "gate.max_fraction"]
+
+
+@pytest.mark.parametrize(("max_ratio", "blessed"), [(1.0, True), (0.95, False)])
+def test_a_package_compared_with_itself_is_told_so(max_ratio: float, blessed: bool):
+    checks = judge(
+        5.0,
+        5.0,
+        vocab_size=100,
+        gate=GateConfig(max_ratio=max_ratio),
+        baseline_label="pushed version 3",
+        ratio=Estimate(1.0, 1.0, 1.0),
+        itself=True,
+    )
+    assert verdict(checks).blessed is blessed
+    assert "pushed version 3, the baseline, is this very package" in verdict(checks).reasons[0]
+    steps = next_steps(checks)
+    assert not any("Train longer" in step for step in steps)
+    assert any("Nothing new was trained" in step for step in steps) is not blessed
 
 
 def test_a_failed_slice_names_itself_and_forbids_the_blessing():

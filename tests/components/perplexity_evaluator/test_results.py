@@ -43,6 +43,7 @@ def _results(candidate: list[float], baseline: list[float], samples: Samples | N
         vocab_size=100,
         gate=GateConfig(),
         baseline_label="pretrained model",
+        ratio=overall.ratio,
         slices=slices,
         texts=samples.figures if samples else None,
     )
@@ -76,11 +77,21 @@ def test_slices_cover_source_and_document_length_with_counts_and_intervals():
     b = slices["source", "b"]
     assert (b["scored"], b["documents"], b["windows"], b["bytes"]) == (5, 1, 2, 12)
     assert b["status"] == "not judged"
-    assert b["intervals"]["ratio"] == pytest.approx([math.exp(-1)] * 2)
+    assert b["intervals"]["ratio"] is None
     assert slices["source", "a"]["baseline_perplexity"] == pytest.approx(math.exp(2))
     assert slices["source", "a"]["intervals"]["perplexity"] is None
     assert ("length_class", "513 to 2,048 tokens") in slices
     assert not any(by == "document" for by, _ in slices)
+
+
+def test_windows_of_a_single_document_are_no_sample_of_documents():
+    scored = np.array([2, 3])
+    part = [window for window in WINDOWS if window.document == "doc2"]
+    scores = WindowScores(np.array([2.0, 3.0]), scored), WindowScores(np.array([4.0, 9.0]), scored)
+    found = compare(part, *scores, CONFIG)
+    assert found.units == 1
+    assert math.isnan(found.ratio.low)
+    assert math.isnan(found.bits_per_byte.high)
 
 
 def test_nan_becomes_null_and_stays_json():
