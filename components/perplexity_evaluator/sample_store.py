@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from components.perplexity_evaluator.completion import Completion
 from components.perplexity_evaluator.sample_prompt import SamplePrompt
+from components.perplexity_evaluator.whole_file import write_whole
 
 
 class SampleStore:
@@ -39,10 +39,8 @@ class SampleStore:
         path = self._path(model, prompts, max_tokens)
         if path is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        temporary.write_text(json.dumps([{"ids": c.ids, "ended": c.ended} for c in found]), encoding="utf-8")
-        temporary.replace(path)
+        rows = [{"ids": c.ids, "ended": c.ended} for c in found]
+        write_whole(path, json.dumps(rows).encode())
 
     def _path(self, model: str, prompts: Sequence[SamplePrompt], max_tokens: int) -> Path | None:
         if self._folder is None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import io
+import logging
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from components.perplexity_evaluator.eval_window import EvalWindow, fingerprint
+from components.perplexity_evaluator.whole_file import write_whole
 from components.perplexity_evaluator.window_scores import WindowScores
+
+_BROKEN = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+"""What NumPy raises on a file that is torn or no archive of its kind."""
+
+_log = logging.getLogger("tokenmill")
 
 
 class ScoreStore:
@@ -27,22 +36,27 @@ class ScoreStore:
         self.folder = folder
 
     def get(self, model: str, windows: Sequence[EvalWindow]) -> WindowScores | None:
-        """Scores of a model of content hash `model`, if they are stored."""
+        """Scores of a model of content hash `model`, if they are stored and whole."""
         path = self._path(model, windows)
         if path is None or not path.is_file():
             return None
-        with np.load(path) as stored:
-            return WindowScores(stored["nll_sum"], stored["scored"])
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                found = WindowScores(stored["nll_sum"].astype(np.float64), stored["scored"].astype(np.int64))
+        except _BROKEN as error:
+            _log.warning("stored scores %s cannot be read (%s) and are measured again", path, error)
+            return None
+        wanted = [window.scored for window in windows]
+        return found if found.scored.tolist() == wanted and found.nll_sum.shape == (len(wanted),) else None
 
     def put(self, model: str, windows: Sequence[EvalWindow], scores: WindowScores) -> None:
         """Store scores; readers see all of them or none."""
         path = self._path(model, windows)
         if path is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.npz")
-        np.savez(temporary, nll_sum=scores.nll_sum, scored=scores.scored)
-        temporary.replace(path)
+        content = io.BytesIO()
+        np.savez(content, nll_sum=scores.nll_sum, scored=scores.scored)
+        write_whole(path, content.getvalue())
 
     def _path(self, model: str, windows: Sequence[EvalWindow]) -> Path | None:
         if self.folder is None:
