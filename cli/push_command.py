@@ -41,6 +41,7 @@ def command(
 
     A run pushes by itself what it blessed; this is for packages from elsewhere. One that no evaluation
     blessed needs --allow-unblessed and gets no label by itself. The first blessed version becomes stable.
+    A blessing that nothing but the package itself tells of is taken, said and recorded as such.
 
     \b
     Examples:
@@ -49,18 +50,21 @@ def command(
     """
     from models.contract.manifest import Manifest
     from models.contract.package import resolve_package
+    from pipeline.blessing_origin import blessing_origin
     from pipeline.release_manager import ReleaseManager
 
-    manifest = Manifest.load(resolve_package(package))
+    version = resolve_package(package)
+    manifest = Manifest.load(version)
     config = read_config(directory, config_path)
-    releases = ReleaseManager(directory or push_directory(config), model or manifest.model)
+    releases = ReleaseManager(directory or push_directory(config), manifest.model if model is None else model)
     if keep is None and config is not None:
         keep = config.push.keep
     result = releases.push(package, allow_unblessed=allow_unblessed, keep=keep, reason=reason)
-    _print(result, Manifest.load(result.path), as_json=as_json)
+    origin = blessing_origin(version, manifest)
+    _print(result, Manifest.load(result.path), origin, as_json=as_json)
 
 
-def _print(result: PushResult, manifest: Manifest, *, as_json: bool) -> None:
+def _print(result: PushResult, manifest: Manifest, origin: str | None, *, as_json: bool) -> None:
     from components.blessing import is_blessed
 
     blessed = is_blessed(manifest.evaluation)
@@ -71,6 +75,7 @@ def _print(result: PushResult, manifest: Manifest, *, as_json: bool) -> None:
                 "version": int(result.path.name),
                 "new": result.new,
                 "blessed": blessed,
+                "blessing": (origin or "the package's own manifest") if blessed else None,
                 "label": result.label or None,
                 "removed": list(result.removed),
                 "content_hash": manifest.content_hash,
@@ -80,6 +85,10 @@ def _print(result: PushResult, manifest: Manifest, *, as_json: bool) -> None:
     say(f"{'pushed' if result.new else 'already the newest version:'} {result.path}")
     if not blessed:
         say("It was blessed by no evaluation.", err=True)
+    elif origin is None:
+        say("Blessed by its own manifest's word only: no release log beside it records that.", err=True)
+    else:
+        say(f"blessing: {origin}")
     label = (
         f"label: {result.label}" if result.label else "no label: `tokenmill canary` or `tokenmill promote`"
     )

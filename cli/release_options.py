@@ -55,7 +55,7 @@ def manager(model: str | None, directory: Path | None, config_path: Path | None)
 
     config = read_config(directory, config_path)
     place = directory or push_directory(config)
-    return ReleaseManager(place, model or _only_model(place, config))
+    return ReleaseManager(place, _only_model(place, config) if model is None else model)
 
 
 def read_config(directory: Path | None, path: Path | None) -> RunConfig | None:

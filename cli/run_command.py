@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -53,7 +53,7 @@ def command(config_path: Path, dry_run: bool, as_json: bool) -> None:
         if as_json:
             print_json(estimate)
         return
-    record = _run(config)
+    record = start(config)
     completion = _finish(config, record, as_json)
     if as_json:
         print_json({**record.to_json(), "completion": completion})
@@ -81,34 +81,47 @@ def _announce(config: RunConfig, *, fetch: bool) -> dict[str, Any]:
 
 
 def _estimate(config: RunConfig, decoder: DecoderConfig, say: Callable[[str], None]) -> dict[str, Any]:
+    from pipeline.end_mark import end_mark_warning
     from pipeline.run_estimate import RunEstimate, measure_gigaflops
 
+    warning = end_mark_warning(config.model.checkpoint, decoder) if config.corpus.has_chat else None
     estimate = RunEstimate.make(config, decoder, measure_gigaflops())
     for line in estimate.lines(config):
         say(line)
+    if warning:
+        say(f"! {warning[0].upper()}{warning[1:]}")
     return {
         "seconds": estimate.seconds,
         "memory_bytes": estimate.memory_bytes,
         "disk_bytes": estimate.disk_bytes,
         "parameters": estimate.parameters,
         "to_make": None,
+        "warnings": [warning] if warning else [],
     }
 
 
 def _unknown_estimate(config: RunConfig) -> dict[str, Any]:
     """In place of an estimate: the sizes are known only when the checkpoint has been made."""
     to_make = {"checkpoint": str(config.model.checkpoint), "source": config.model.source}
-    return {**dict.fromkeys(("seconds", "memory_bytes", "disk_bytes", "parameters")), "to_make": to_make}
+    unknown = dict.fromkeys(("seconds", "memory_bytes", "disk_bytes", "parameters"))
+    return {**unknown, "to_make": to_make, "warnings": []}
 
 
-def _run(config: RunConfig) -> RunRecord:
+def start(config: RunConfig) -> RunRecord:
+    """Run the pipeline with its progress on stderr."""
     from pipeline.console_run_observer import ConsoleRunObserver
     from pipeline.local_runner import run
     from pipeline.run_id import new_run_id
+    from pipeline.terminal import file_console
 
     run_id = new_run_id()
-    stderr_console().print(f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}", soft_wrap=True)
-    return run(config, run_id, ConsoleRunObserver)
+
+    def observer(terminal: TextIO) -> ConsoleRunObserver:
+        # Only now is the working directory this run's, and the log there.
+        file_console(terminal).print(f"run {run_id}, log {config.runs_directory / run_id / 'run.log'}")
+        return ConsoleRunObserver(terminal)
+
+    return run(config, run_id, observer)
 
 
 def _finish(config: RunConfig, record: RunRecord, as_json: bool) -> str | None:

@@ -26,6 +26,13 @@ _NAMES = {
     "seconds": "wall time",
     "peak_memory_bytes": "peak memory",
 }
+_FORMS = {
+    "scored": ",d",
+    "training_final_loss": ".4f",
+    "training_tokens_per_second": ",.0f",
+    "training_trainable_share": ".2%",
+}
+"""How figures are written that are no float with three digits."""
 _INTERVAL = "_interval"
 
 
@@ -81,8 +88,9 @@ def _figure(name: str, value: Any, interval: tuple[float, float] | None) -> str:
     if name == "ratio":
         ends = None if interval is None else tuple((end - 1) * 100 for end in interval)
         return f"{(value - 1) * 100:+.2f} %" + (f"  ({ends[0]:+.2f} to {ends[1]:+.2f} %)" if ends else "")
-    text = f"{value:.4g}" if isinstance(value, float) else _plain(value)
-    return text if interval is None else f"{text}  ({interval[0]:.4g} to {interval[1]:.4g})"
+    form = _FORMS.get(name, ",.3f" if isinstance(value, float) else "")
+    text = format(value, form) if form and not isinstance(value, str) else _plain(value)
+    return text if interval is None else f"{text}  ({interval[0]:{form}} to {interval[1]:{form}})"
 
 
 def _plain(value: Any) -> str:

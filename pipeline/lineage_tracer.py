@@ -40,6 +40,12 @@ class LineageTracer:
         if target is None:
             version = newest(self._versions.all())
             return self._of_run(self._run("")) if version is None else self._of_version(version)
+        if not target:
+            raise ConfigError(
+                "what to trace is empty.",
+                field="target",
+                remedy="Name a version or a run, or leave it out: then it is the version pushed last.",
+            )
         version = self._version(target)
         return self._of_version(version) if version is not None else self._of_run(self._run(target))
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+MODEL_NAME = "[a-z0-9][a-z0-9._-]{0,62}"
+"""Pattern of the names that models are pushed and served under."""
+
 
 class ModelConfig(BaseModel):
     """Which model is fine-tuned and how the result is called."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(
-        pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$", description="Name the packages are pushed and served under."
-    )
+    name: str = Field(pattern=f"^{MODEL_NAME}$", description="Name the packages are pushed and served under.")
     checkpoint: Path = Field(
         description="Hugging Face checkpoint directory; made from `source` if it is missing."
     )

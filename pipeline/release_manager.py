@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from models.contract.manifest import Manifest
 from models.contract.package import resolve_package
 from models.contract.release_record import CANARY, STABLE, ReleaseRecord
 from models.package import verify_content
+from pipeline.blessing_origin import OWN_WORD, blessing_origin
+from pipeline.model_config import MODEL_NAME
 from pipeline.release_status import ReleaseStatus
 
 UNBLESSED_OPTION = "--allow-unblessed"
@@ -58,17 +61,22 @@ class ReleaseManager:
             package: version directory, or the folder above: then its newest version.
             allow_unblessed: push it even if no evaluation blessed it; it then gets no label by itself.
             keep: newest blessed versions that stay, None for all.
-            reason: recorded with the push.
+            reason: recorded with the push. Where nothing but the package itself says that it was blessed,
+                that is added to it.
 
         Raises:
             PackageError: it is no package or its files were changed.
             NotBlessedError: no evaluation blessed it.
-            ConfigError: the push directory cannot be written.
+            ConfigError: the push directory cannot be written, or the name is none that models have.
         """
+        if not re.fullmatch(MODEL_NAME, self._base.name):
+            raise _unfit_name(self._base.name)
         version = resolve_package(package)
         manifest = Manifest.load(version)
         verify_content(version, manifest)
         _require_blessing(manifest, f"package {version}", allow_unblessed)
+        if is_blessed(manifest.evaluation) and blessing_origin(version, manifest) is None:
+            reason = "; ".join(filter(None, (reason, OWN_WORD)))
         pusher = PackagePusher(self._base, keep=keep, who=self._who)
         return pusher.push(version, run_id=manifest.run_id, evaluation=manifest.evaluation, reason=reason)
 
@@ -90,7 +98,7 @@ class ReleaseManager:
             ConfigError: it is the stable version, the weight does not fit, or there is none to choose.
         """
         with self._changing() as directory:
-            chosen = _newest_candidate(directory) if version is None else version
+            chosen = _newest_candidate(directory, allow_unblessed) if version is None else version
             _check(directory, chosen, allow_unblessed)
             before = directory.labels.canary
             return directory.commit(
@@ -113,7 +121,7 @@ class ReleaseManager:
         """
         with self._changing() as directory:
             chosen = directory.labels.canary if version is None else version
-            chosen = _newest_candidate(directory) if chosen is None else chosen
+            chosen = _newest_candidate(directory, allow_unblessed) if chosen is None else chosen
             _check(directory, chosen, allow_unblessed)
             before = directory.labels.stable
             return directory.commit(
@@ -171,13 +179,21 @@ def models_in(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir() if entry.is_dir() and entry.name[0] != ".")
 
 
-def _newest_candidate(directory: ReleaseDirectory) -> int:
+def _newest_candidate(directory: ReleaseDirectory, allow_unblessed: bool) -> int:
+    if allow_unblessed:
+        raise ConfigError(
+            f"`{UNBLESSED_OPTION}` was given without a version: only blessed ones are chosen by themselves.",
+            field="version",
+            remedy=f"Name the version with `--version`, or leave `{UNBLESSED_OPTION}` out.",
+        )
     stable = -1 if directory.labels.stable is None else directory.labels.stable
-    refused = {record.from_version for record in directory.log.records if record.action == "rollback"}
-    newer = {v for v, m in directory.readable().items() if v > stable and is_blessed(m.evaluation)}
-    if newer - refused:
-        return max(newer - refused)
+    readable = {v: is_blessed(m.evaluation) for v, m in directory.readable().items() if v > stable}
+    newer = {version for version, blessed in readable.items() if blessed}
+    unblessed = sorted(readable.keys() - newer)
+    if left := newer - directory.log.rolled_back.keys():
+        return max(left)
     told = f"; {_listed(sorted(newer))} was rolled back" if newer else ""
+    told += f"; {_listed(unblessed)} was blessed by no evaluation" if unblessed else ""
     raise ConfigError(
         f"there is no blessed version newer than the stable one ({directory.labels.stable}){told}.",
         field="version",
@@ -196,6 +212,15 @@ def _require_blessing(manifest: Manifest, name: str, allow_unblessed: bool) -> N
             f"{name} was blessed by no evaluation.",
             remedy=f"Let a run evaluate it, or take it as it is with `{UNBLESSED_OPTION}`.",
         )
+
+
+def _unfit_name(model: str) -> ConfigError:
+    return ConfigError(
+        f"model name {model!r} does not fit: up to 63 small letters, digits, `.`, `_` and `-`, the first "
+        "one a letter or a digit.",
+        field="model",
+        remedy="Name another with `--model`.",
+    )
 
 
 def _no_way_back(model: str, previous: tuple[int, ...]) -> ConfigError:

@@ -99,12 +99,16 @@ class RunRegistry:
         Raises:
             ConfigError: there is no such run, several begin so, or the database cannot be read.
         """
+        if run_id == "":
+            raise ConfigError(
+                "the run's id is empty.", field="run", remedy="`tokenmill runs list` shows ids."
+            )
         records = self.list() if records is None else records
         if not records:
             raise ConfigError(
                 f"no run is recorded in {self._metadata}.",
                 field="run",
-                remedy="Start one with `tokenmill run --config configs/demo.yaml`.",
+                remedy="Start one with `tokenmill run`.",
             )
         found = [record for record in records if record.run_id.startswith(run_id or "")]
         if run_id is None or any(record.run_id == run_id for record in found):

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich import box
 from rich.text import Text
 
+from components.reporter.release_place import release_place
 from pipeline.data_table import DataTable
 from pipeline.pushed_versions import labels_of
 from pipeline.run_record import RunRecord
@@ -93,7 +94,8 @@ def _label(version: Path) -> str:
     labels = labels_of(version.parent, int(version.name))
     if labels:
         return ", ".join(labels)
-    return f"none: `tokenmill canary {version.parent.name}` tries it, `tokenmill promote` makes it stable"
+    place = release_place(version)
+    return f"none: `tokenmill canary {place}` tries it, `tokenmill promote {place}` makes it stable"
 
 
 def _change(record: RunRecord) -> str:

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from components.baseline.baseline import Baseline
 from components.blessing import is_blessed
+from models.checkpoint_files import CONFIG, TOKENIZER_FILES
 from models.contract.errors import CheckpointError, PackageError
 from models.contract.manifest import Manifest
 from models.contract.package import versions
+from models.contract.release_log import ReleaseLog
 from models.package import verify_content
 
 _CHUNK = 1 << 20
-_FINGERPRINTED = ("*.safetensors", "config.json", "tokenizer*.json", "vocab.json", "merges.txt")
+_WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 
 _log = logging.getLogger("tokenmill")
 
@@ -42,8 +44,8 @@ def find_baseline(
 
     Versions are tried from the newest down. One counts if its manifest says that an evaluation
     blessed it, its ids mean what the candidate's mean (same tokenizer), its content hash is the
-    one recorded when it was pushed, where ML Metadata has a record, and its files hash to it. Why
-    newer versions were passed over is part of the answer's reason.
+    one recorded when it was pushed, where ML Metadata has a record, its files hash to it, and it
+    was not rolled back. Why newer versions were passed over is part of the answer's reason.
 
     Args:
         push_base: `<push directory>/<model>`; may not exist yet.
@@ -53,6 +55,7 @@ def find_baseline(
 
     Raises:
         CheckpointError: there is no such package and no pretrained checkpoint either.
+        PackageError: the push directory's labels or releases cannot be read.
     """
     found = newest_blessed(push_base, tokenizer_fingerprint=tokenizer_fingerprint, recorded=recorded)
     passed_over = [
@@ -90,11 +93,18 @@ def newest_blessed(
         tokenizer_fingerprint: that a version must have.
         recorded: content hashes by version directory (`pushed_hashes`).
         content_hash: only a version with this content counts, if given.
+
+    Raises:
+        PackageError: the push directory's labels or releases cannot be read.
     """
+    rolled_back = ReleaseLog.load(push_base).rolled_back
     passed_over: list[tuple[int, str]] = []
     for version in reversed(versions(push_base)):
         path = push_base / str(version)
         problem, manifest = _examine(path, tokenizer_fingerprint, recorded)
+        if problem is None and version in rolled_back:
+            why = rolled_back[version].reason
+            problem = f"it was rolled back{f' ({why})' if why else ''}"
         if (
             manifest is not None
             and problem is None
@@ -129,21 +139,35 @@ def _examine(
 
 
 def checkpoint_fingerprint(directory: Path) -> str:
-    """Sha256 over a checkpoint's weights, config and tokenizer files, with their names.
+    """Sha256 over everything of a checkpoint that is trained on, exported or served, with the files' names.
 
     Raises:
         CheckpointError: the directory holds no weights.
     """
-    files = sorted({path for pattern in _FINGERPRINTED for path in directory.glob(pattern)})
-    if not any(path.suffix == ".safetensors" for path in files):
+    weights = {path for pattern in _WEIGHTS for path in directory.glob(pattern)}
+    if not any(path.suffix == ".safetensors" for path in weights):
         raise CheckpointError(
             f"checkpoint {directory} holds no .safetensors file.",
             field=str(directory),
             remedy="Make one with `tokenmill import gguf` or `tokenmill import hf`.",
         )
+    return _digest(weights | _settings(directory))
+
+
+def settings_fingerprint(directory: Path) -> str:
+    """Sha256 over what a checkpoint holds besides its weights: sizes, tokenizer, template, end ids."""
+    return _digest(_settings(directory))
+
+
+def _settings(directory: Path) -> set[Path]:
+    return {path for name in (CONFIG, *TOKENIZER_FILES) if (path := directory / name).is_file()}
+
+
+def _digest(files: set[Path]) -> str:
     digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode() + b"\0")
+    for path in sorted(files):
+        # Sizes too: what one file ends with is no beginning of the next.
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)

@@ -10,9 +10,10 @@ from models.contract.manifest import Manifest
 def removable(directory: ReleaseDirectory, keep: int) -> list[int]:
     """Versions beyond the `keep` newest blessed ones that nothing needs, ascending.
 
-    Never among them: versions with a label, the version a rollback goes back to, the newest undamaged
-    blessed version of each tokenizer (a later run's baseline), and versions that no evaluation blessed or
-    whose manifest cannot be read, which somebody put there by hand.
+    Never among them: versions with a label, the version a rollback goes back to, the one rolled back
+    last (somebody is about to look into it), the newest undamaged blessed version of each tokenizer that
+    was not rolled back (a later run's baseline), and versions that no evaluation blessed or whose
+    manifest cannot be read, which somebody put there by hand.
 
     Args:
         directory: locked.
@@ -22,7 +23,9 @@ def removable(directory: ReleaseDirectory, keep: int) -> list[int]:
     surplus = sorted(blessed)[:-keep]
     if not surplus:
         return []
-    needed = {*directory.labels.targets.values(), *_baselines(directory, blessed)}
+    rolled_back = directory.log.rolled_back
+    candidates = {v: m for v, m in blessed.items() if v not in rolled_back}
+    needed = {*directory.labels.targets.values(), *_baselines(directory, candidates), *[*rolled_back][-1:]}
     return [version for version in surplus if version not in {*needed, directory.rollback_target()}]
 
 

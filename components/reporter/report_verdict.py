@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
+from components.reporter.release_place import release_place
 from components.reporter.wording import percent, signed_percent
 
 PUSHED, UNCHANGED, NOT_PUSHED, NOT_BLESSED = "pushed", "unchanged", "not pushed", "not blessed"
@@ -94,7 +96,7 @@ def _after(state: str, model: str, pushed: dict[str, Any]) -> list[str]:
     try_it = f'Try it: `tokenmill generate --package {shlex.quote(path)} "…"`.'
     if pushed.get("label") == "stable":
         return [try_it, f"It is the stable version: `tokenmill serve {shlex.quote(path)}` serves it."]
-    name = shlex.quote(model)
+    name = release_place(Path(path)) if path else shlex.quote(model)
     canary = f"`tokenmill canary {name} --version {number} --weight 0.1`"
     after = f"then `tokenmill promote {name}`, or `tokenmill rollback {name}` to take it back"
     return [try_it, f"Give it a tenth of the traffic with {canary}; {after}."]

@@ -42,6 +42,21 @@ class ReleaseLog:
                 found.pop(record.from_version, None)
         return found
 
+    @property
+    def rolled_back(self) -> dict[int, ReleaseRecord]:
+        """Versions that lost their label by a rollback and got none since, each with the record of it.
+
+        In the order of the rollbacks, the latest last.
+        """
+        found: dict[int, ReleaseRecord] = {}
+        for record in self.records:
+            if record.action == "rollback" and record.from_version is not None:
+                found.pop(record.from_version, None)
+                found[record.from_version] = record
+            if record.label and record.to_version is not None:
+                found.pop(record.to_version, None)
+        return found
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse the file's text; of lines with the same sequence the first one counts."""

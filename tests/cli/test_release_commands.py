@@ -122,3 +122,31 @@ def test_a_weight_out_of_range_exits_with_2_and_changes_nothing(folder: Path):
     assert "between 0 and 1" in done.stderr
     assert "Traceback" not in done.stderr
     assert "canary" not in invoke("releases")["labels"]
+
+
+def test_an_empty_model_is_not_the_only_one(folder: Path):
+    invoke("push", "made0", "--keep", "9")
+    invoke("push", "made1", "--keep", "9")
+    for words in (("canary", ""), ("promote", ""), ("rollback", ""), ("releases", "")):
+        with pytest.raises(ConfigError, match="model name '' is no name of a folder"):
+            say(*words)
+    with pytest.raises(ConfigError, match="model name ''"):
+        say("push", "made2", "--model", "")
+
+
+def test_a_reason_is_shown_as_it_was_given(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LOGNAME", "[bold]eve[/nope]")
+    invoke("push", "made0", "--keep", "9")
+    invoke("push", "made1", "--keep", "9")
+    told = say("canary", "--reason", "[red]x[/nope] \x1b[2J")
+    shown = say("releases")
+    for text in (told, shown):
+        assert r"[red]x[/nope] \x1b[2J" in text
+        assert "\x1b" not in text
+    assert "[bold]eve[/nope]" in shown
+
+
+def test_a_push_says_whose_word_the_blessing_is(folder: Path):
+    assert "its own manifest's word only" in say("push", "made0")
+    assert invoke("push", "made1", "--keep", "9")["blessing"] == "the package's own manifest"
+    assert invoke("push", "unblessed", "--allow-unblessed")["blessing"] is None

@@ -176,3 +176,11 @@ def test_the_command_prints_tree_json_and_graphs(workdir: Path, capfd: pytest.Ca
     graph = _printed(capfd, "lineage", "--dot", *where)
     assert graph.startswith("digraph lineage {")
     assert 'v1 -> v0 [label="baseline"]' in graph
+
+
+def test_an_empty_target_is_refused(workdir: Path):
+    registry = RunRegistry.of_workdir(workdir)
+    with pytest.raises(ConfigError, match="what to trace is empty"):
+        LineageTracer(registry.graph(), registry.list()).trace("")
+    with pytest.raises(ConfigError, match="the run's id is empty"):
+        registry.show("")

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from components.pusher.package_pusher import PackagePusher
 from models.contract.errors import ConfigError, ModelNotFoundError, NotBlessedError, PackageError
 from models.contract.labels import Labels
 from models.contract.manifest import Manifest
 from models.contract.package import versions
 from models.contract.release_log import ReleaseLog
+from pipeline.blessing_origin import OWN_WORD
 from pipeline.release_manager import ReleaseManager
 from tests.components.packages import bare_package
 
@@ -162,9 +164,45 @@ def test_only_what_hashes_and_is_blessed_is_pushed(tmp_path: Path):
 
 def test_a_pushed_package_of_another_directory_keeps_its_facts(tmp_path: Path, base: Path, four: list[int]):
     elsewhere = ReleaseManager(tmp_path / "elsewhere", "tiny")
-    result = elsewhere.push(base / str(four[3]), reason="from staging")
-    assert (result.label, Manifest.load(result.path)) == ("stable", Manifest.load(base / str(four[3])))
+    pusher = PackagePusher(base)
+    trained = bare_package(tmp_path / "trained", weights="of a run")
+    source = pusher.push(trained, run_id="r", evaluation=BLESSED, reason="It is better.").path
+    result = elsewhere.push(source, reason="from staging")
+    assert (result.label, Manifest.load(result.path)) == ("stable", Manifest.load(source))
     assert ReleaseLog.load(result.path.parent).records[-1].reason == "from staging"
+
+
+def test_a_blessing_that_only_the_package_tells_of_is_recorded_as_such(
+    tmp_path: Path, base: Path, four: list[int]
+):
+    assert ReleaseLog.load(base).records[0].reason == OWN_WORD
+    assert ReleaseLog.load(base).records[2].reason == ""
+    # Taken over from there it is still nobody's word but its own.
+    elsewhere = ReleaseManager(tmp_path / "elsewhere", "tiny")
+    result = elsewhere.push(base / str(four[3]), reason="from staging")
+    assert ReleaseLog.load(result.path.parent).records[-1].reason == f"from staging; {OWN_WORD}"
+
+
+@pytest.mark.parametrize("model", [".hidden", "a b", "labels.json/", "Tiny", "x" * 64])
+def test_a_model_is_pushed_under_a_name_that_models_have(tmp_path: Path, model: str):
+    made = bare_package(tmp_path / "made", evaluation=BLESSED)
+    with pytest.raises(ConfigError, match=r"model name .* (does not fit|is no name of a folder)"):
+        ReleaseManager(tmp_path / "models", model).push(made)
+    assert not (tmp_path / "models").exists()
+
+
+def test_the_flag_for_unblessed_versions_goes_with_a_version(releases: ReleaseManager, four: list[int]):
+    for choose in (
+        lambda: releases.canary(None, 0.5, allow_unblessed=True),
+        lambda: releases.promote(allow_unblessed=True),
+    ):
+        with pytest.raises(ConfigError, match=r"without a version.*--version"):
+            choose()
+    releases.promote(four[1])
+    releases.promote(four[3])
+    releases.rollback()
+    with pytest.raises(ConfigError, match=f"version {four[2]} was blessed by no evaluation"):
+        releases.promote()
 
 
 def test_the_status_shows_versions_labels_and_history(releases: ReleaseManager, base: Path, four: list[int]):

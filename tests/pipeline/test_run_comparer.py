@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
 from pathlib import Path
 
@@ -8,9 +10,11 @@ import pytest
 from cli.main import cli
 from components.corpus_example_gen.report_file import REPORT
 from models.contract.errors import ConfigError
+from pipeline.comparison_report import comparison_tables
 from pipeline.run_comparer import RunComparer, flatten
 from pipeline.run_comparison import RunComparison
 from pipeline.run_registry import RunRegistry
+from pipeline.terminal import PlainConsole
 from tests.run_history import RunHistory, results
 
 FIRST, SECOND, THIRD = "20260101-a", "20260102-b", "20260103-c"
@@ -91,3 +95,22 @@ def test_the_command_prints_tables_and_json(workdir: Path, capfd: pytest.Capture
 def test_nested_values_become_dotted_names():
     value = {"a": {"b": 1, "c": {}}, "d": [1, "x"], "e": [{"f": 2}], "g": None}
     assert dict(flatten(value)) == {"a.b": 1, "a.c": {}, "d": [1, "x"], "e[0].f": 2, "g": None}
+
+
+def test_figures_are_written_for_people(workdir: Path):
+    found = _compare(workdir, FIRST, SECOND)
+    figures = {
+        "perplexity": [26581.1234, 4.5],
+        "scored": [20951, 7],
+        "pushed_version": [1795974558, None],
+        "training_trainable_share": [1.0, 0.0123],
+        "training_tokens_per_second": [1234.5, 9.0],
+        "training_method": ["full", "lora"],
+    }
+    console = PlainConsole(file=io.StringIO(), width=200)
+    for part in comparison_tables(dataclasses.replace(found, figures=figures)):
+        console.print(part)
+    text = console.file.getvalue()
+    for figure in ("26,581.123", "20,951", "1795974558", "100.00%", "1.23%", "1,234", "lora"):
+        assert figure in text
+    assert "e+" not in text

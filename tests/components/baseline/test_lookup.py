@@ -7,7 +7,10 @@ import pytest
 
 from components.baseline.baseline import Baseline
 from components.baseline.lookup import checkpoint_fingerprint, find_baseline
+from components.pusher.package_pusher import PackagePusher
+from components.pusher.release_directory import ReleaseDirectory
 from models.contract.errors import CheckpointError
+from models.contract.package import versions
 from models.package import content_hash
 from tests.components.packages import bare_package, edit_weights
 from tests.tiny import write_tiny_checkpoint
@@ -82,3 +85,24 @@ def test_a_baseline_reads_back(tmp_path: Path):
     baseline.write(tmp_path / "new")
     assert Baseline.read(tmp_path / "new") == baseline
     assert baseline.label == "pushed version 7"
+
+
+def test_a_version_that_was_rolled_back_is_passed_over_until_it_has_a_label_again(
+    tmp_path: Path, pretrained: Path
+):
+    base = tmp_path / "tiny"
+    for number in range(2):
+        made = bare_package(tmp_path / f"made{number}", weights=str(number))
+        PackagePusher(base).push(made, run_id="", evaluation=GOOD)
+    old, new = versions(base)
+    with ReleaseDirectory(base).locked() as directory:
+        directory.commit("promote", label="stable", from_version=old, to_version=new)
+        directory.commit(
+            "rollback", label="stable", from_version=new, to_version=old, reason="repeats itself"
+        )
+    found = _find(base, pretrained)
+    assert found.version == old
+    assert f"Version {new} is no baseline: it was rolled back (repeats itself)." in found.reason
+    with ReleaseDirectory(base).locked() as directory:
+        directory.commit("promote", label="stable", from_version=old, to_version=new)
+    assert _find(base, pretrained).version == new

@@ -229,3 +229,15 @@ def test_two_pushes_at_once_of_the_same_content_make_one_version(tmp_path: Path,
     assert len({path for path, _ in results}) == 1
     assert [new for _, new in results].count(True) == 1
     assert _hidden(base) == {LOCK_FILE}
+
+
+def test_retention_keeps_the_version_rolled_back_last_and_counts_no_such_one_as_a_baseline(tmp_path: Path):
+    base = tmp_path / "tiny"
+    for number in range(4):
+        _push(PackagePusher(base, lambda: 5.0), bare_package(tmp_path / str(number), weights=str(number)))
+    with ReleaseDirectory(base).locked() as directory:
+        for version in (7, 8):
+            directory.commit("canary", label="canary", to_version=version, weight=0.5)
+            directory.commit("rollback", label="canary", from_version=version)
+        # 5 is stable, 6 the next baseline, 8 was rolled back last, 7 before.
+        assert removable(directory, 1) == [7]

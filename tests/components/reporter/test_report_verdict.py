@@ -44,7 +44,8 @@ def test_states(
 def test_a_version_without_a_label_is_to_be_tried_on_a_part_of_the_traffic():
     steps = _verdict(GOOD, GOOD, {**PUSHED, "label": ""})["next_steps"]
     assert "tokenmill generate --package 'models/my model/7'" in steps[0]
-    assert "tokenmill canary 'my model' --version 7 --weight 0.1" in steps[1]
+    assert "tokenmill canary 'my model' --directory models --version 7 --weight 0.1" in steps[1]
+    assert "`tokenmill rollback 'my model' --directory models`" in steps[1]
     assert steps[-1] == "Train longer."
 
 
