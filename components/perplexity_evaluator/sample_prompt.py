@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from components.perplexity_evaluator.eval_window import EvalWindow
 from components.perplexity_evaluator.sample_config import SampleConfig
 
+_LEAST_TOKENS = 4
+"""Of a prompt, if it may be as long: after fewer a model can only guess what it is about."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamplePrompt:
@@ -30,9 +33,10 @@ class SamplePrompt:
 def choose_prompts(
     windows: Sequence[EvalWindow], config: SampleConfig, max_length: int
 ) -> list[SamplePrompt]:
-    """A fixed choice of prompts: of different documents, sources taking turns.
+    """A fixed choice of different prompts: of different documents, long ones first, sources taking turns.
 
     Plain text is cut after `config.prompt_tokens`; of a conversation, all before an answer is the prompt.
+    Documents too short for a prompt of four tokens are left out.
 
     Args:
         windows: of the evaluation, in their order made of hashes, so that the choice depends on the
@@ -43,22 +47,35 @@ def choose_prompts(
     room = max_length - config.max_tokens
     if room < 1:
         return []
-    first: dict[str, EvalWindow] = {}
-    # Of a conversation, a window in which an answer begins.
-    for window in sorted(windows, key=lambda window: window.answer_from is None):
-        first.setdefault(window.document, window)
+    least = min(_LEAST_TOKENS, config.prompt_tokens, room)
+    seen: set[tuple[int, ...]] = set()
     by_source: dict[str, list[SamplePrompt]] = defaultdict(list)
-    for window in (window for window in windows if first[window.document] is window):
+    for window in _first_windows(windows, config):
         prompt = _prompt(window, config, room)
-        if prompt.reference:
+        if prompt.reference and len(prompt.ids) >= least and prompt.ids not in seen:
+            seen.add(prompt.ids)
             by_source[prompt.source].append(prompt)
-    return list(_in_turn([by_source[name] for name in sorted(by_source)]))[: config.prompts]
+    rows = [
+        sorted(by_source[name], key=lambda prompt: -min(len(prompt.ids), config.prompt_tokens))
+        for name in sorted(by_source)
+    ]
+    return list(_in_turn(rows))[: config.prompts]
+
+
+def _first_windows(windows: Sequence[EvalWindow], config: SampleConfig) -> list[EvalWindow]:
+    """One window per document, in their order: where an answer begins, or else a long one."""
+    enough = 2 * config.prompt_tokens
+    first: dict[str, EvalWindow] = {}
+    for window in sorted(windows, key=lambda one: (one.answer_from is None, -min(len(one.ids), enough))):
+        first.setdefault(window.document, window)
+    return [window for window in windows if first[window.document] is window]
 
 
 def _prompt(window: EvalWindow, config: SampleConfig, room: int) -> SamplePrompt:
     if window.answer_from is None:
-        # Half of a short window is left to compare with.
-        start = min(config.prompt_tokens, max(1, len(window.ids) // 2), room)
+        # Half of a short window is left to compare with, of a very short one less.
+        half = max(len(window.ids) // 2, min(_LEAST_TOKENS, len(window.ids) - 1))
+        start = min(config.prompt_tokens, half, room)
         ids = window.ids[:start]
     else:
         start = window.answer_from
