@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from cli.console import json_option, print_json, progress_bars, quiet_tensorflow, say
-from models.contract.errors import CheckpointError, ConfigError, DataError
+from models.contract.errors import CheckpointError, ConfigError, DataError, NotBlessedError
 
 if TYPE_CHECKING:
     from components.perplexity_evaluator.eval_window import EvalWindow
@@ -26,6 +26,11 @@ class _Model(NamedTuple):
     scorer: Scorer
     ids: list[int]
     max_length: int
+    token_bytes: Sequence[bytes]
+
+    def num_bytes(self, start: int, end: int) -> int:
+        """Bytes of text that a stretch of the ids stands for."""
+        return sum(len(self.token_bytes[index]) for index in self.ids[start:end])
 
 
 @click.command(name="evaluate")
@@ -52,7 +57,10 @@ def command(
     """Measure how well a model predicts a text: perplexity and bits per byte.
 
     A token is scored once, in the first window that holds both it and a predecessor. Bits per byte
-    are the scored tokens' over all bytes of the text, special tokens' names in it taken as text.
+    are the scored tokens' over the bytes that these stand for, as in a run's report; special tokens'
+    names in the text are taken as text.
+
+    Exit code 5: a loss is NaN or infinite.
 
     \b
     Examples:
@@ -75,8 +83,13 @@ def command(
                 field=str(file),
                 remedy="Use a longer text.",
             )
-        result = _measure(model.scorer, windows, batch_size, len(text.encode()))
+        result = _measure(model.scorer, windows, batch_size)
     _report(result, file, as_json)
+    if not math.isfinite(result.nll_sum):
+        raise NotBlessedError(
+            f"{package or checkpoint} predicts NaN or infinite losses on {file}.",
+            remedy="Check that its weights are finite; a training that diverged needs a lower learning rate.",
+        )
 
 
 def _read(file: Path) -> str:
@@ -101,11 +114,15 @@ def _read(file: Path) -> str:
 
 @contextmanager
 def _open_package(path: Path, text: str) -> Iterator[_Model]:
+    from models.contract.manifest import VOCAB_PATH
     from models.contract.package import resolve_package
+    from models.contract.vocab import read_vocab
     from serving.runners.local_runner import LocalRunner
 
-    with LocalRunner(resolve_package(path)) as runner:
-        yield _Model(runner, runner.tokenize([text])[0], runner.manifest.max_length)
+    package = resolve_package(path)
+    with LocalRunner(package) as runner:
+        ids = runner.tokenize([text])[0]
+        yield _Model(runner, ids, runner.manifest.max_length, read_vocab(package / VOCAB_PATH))
 
 
 @contextmanager
@@ -124,7 +141,7 @@ def _open_checkpoint(path: Path, text: str) -> Iterator[_Model]:
         )
     begin = [tokenizer.bos_id] if tokenizer.add_bos and tokenizer.bos_id is not None else []
     ids = begin + tokenizer.encode_batch([text])[0]
-    yield _Model(CheckpointScorer(decoder), ids, decoder.config.max_length)
+    yield _Model(CheckpointScorer(decoder), ids, decoder.config.max_length, tokenizer.token_bytes)
 
 
 def _windows(model: _Model, context: int | None, stride: int | None) -> list[EvalWindow]:
@@ -146,7 +163,7 @@ def _windows(model: _Model, context: int | None, stride: int | None) -> list[Eva
         EvalWindow(
             ids=tuple(model.ids[window.start : window.end]),
             score_from=window.score_from,
-            scored_bytes=0,
+            scored_bytes=model.num_bytes(window.start + window.score_from, window.end),
             document="text",
             source="text",
             length_class=kind,
@@ -155,7 +172,7 @@ def _windows(model: _Model, context: int | None, stride: int | None) -> list[Eva
     ]
 
 
-def _measure(scorer: Scorer, windows: list[EvalWindow], batch_size: int, num_bytes: int) -> Perplexity:
+def _measure(scorer: Scorer, windows: list[EvalWindow], batch_size: int) -> Perplexity:
     from components.perplexity_evaluator.window_scores import WindowScores
     from monitoring.perplexity import Perplexity
 
@@ -167,7 +184,7 @@ def _measure(scorer: Scorer, windows: list[EvalWindow], batch_size: int, num_byt
             batch_size=batch_size,
             progress=lambda done: bars.update(task, completed=done),
         )
-    return Perplexity.total(scores.nll_sum, scores.scored, [num_bytes])
+    return Perplexity.total(scores.nll_sum, scores.scored, [window.scored_bytes for window in windows])
 
 
 def _report(result: Perplexity, file: Path, as_json: bool) -> None:

@@ -9,7 +9,14 @@ from click.testing import CliRunner, Result
 from safetensors.numpy import load_file, save_file
 
 from cli.main import cli
-from models.contract.errors import CheckpointError, ConfigError, DataError, PackageError, TokenmillError
+from models.contract.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    NotBlessedError,
+    PackageError,
+    TokenmillError,
+)
 from tests.tiny import TINY, write_tiny_checkpoint
 
 TEXT = "def the thing:\n    the 12 re on\n" * 4
@@ -38,7 +45,22 @@ def test_json_holds_the_figures_and_nothing_else(folder: Path):
     figures = _figures(folder, "--context", 16, "--stride", 8)
     assert list(figures) == ["nll_sum", "scored", "perplexity", "bits_per_byte"]
     assert figures["perplexity"] == pytest.approx(math.exp(figures["nll_sum"] / figures["scored"]))
-    assert figures["bits_per_byte"] == pytest.approx(figures["nll_sum"] / math.log(2) / len(TEXT))
+
+
+@pytest.mark.parametrize("stride", [8, 16])
+def test_bits_per_byte_are_over_the_bytes_of_the_scored_tokens(folder: Path, stride: int):
+    from tokenizers import Tokenizer
+
+    figures = _figures(folder, "--context", 16, "--stride", stride)
+    # Letters of byte-level BPE stand for one byte each.
+    counts = [
+        len(t) for t in Tokenizer.from_file(str(folder / "checkpoint/tokenizer.json")).encode(TEXT).tokens
+    ]
+    assert sum(counts) == len(TEXT)
+    starts = range(0, len(counts), stride)
+    unscored = {0} if stride < 16 else set(starts)
+    num_bytes = sum(count for place, count in enumerate(counts) if place not in unscored)
+    assert figures["bits_per_byte"] == pytest.approx(figures["nll_sum"] / math.log(2) / num_bytes)
 
 
 def test_the_batch_size_does_not_matter(folder: Path):
@@ -82,15 +104,23 @@ def test_people_get_a_sentence(folder: Path):
     assert "bits per byte" in result.stdout
 
 
-def test_a_loss_that_is_not_a_number_is_null_in_json(folder: Path, tmp_path: Path):
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_loss_that_is_not_a_number_is_null_in_json_and_an_error(
+    folder: Path, tmp_path: Path, as_json: bool
+):
     write_tiny_checkpoint(tmp_path / "nan")
     weights = load_file(tmp_path / "nan" / "model.safetensors")
     weights["model.norm.weight"][:] = math.nan
     save_file(weights, tmp_path / "nan" / "model.safetensors")
-    result = _run("--checkpoint", tmp_path / "nan", "--text", folder / "text.txt", "--json")
-    figures = json.loads(result.stdout)
-    assert figures["perplexity"] is None
-    assert figures["scored"] > 0
+    arguments = ("--checkpoint", tmp_path / "nan", "--text", folder / "text.txt")
+    result = _run(*arguments, *(["--json"] if as_json else []))
+    assert isinstance(result.exception, NotBlessedError)
+    assert result.exception.codes.exit == 5
+    assert "predicts NaN or infinite losses" in str(result.exception)
+    if as_json:
+        figures = json.loads(result.stdout)
+        assert figures["perplexity"] is None
+        assert figures["scored"] > 0
 
 
 @pytest.mark.parametrize(
