@@ -10,7 +10,7 @@ import tensorflow_transform as tft
 
 from models.contract.segment import LEARNED, SPECIAL
 from preprocessing.tokenizers import GraphTokenizer, load_tokenizer
-from preprocessing.tokenizers.fingerprint import fingerprint
+from preprocessing.tokenizers.fingerprint import files_fingerprint
 from preprocessing.tokenizers.load import read_spec
 
 PREPROCESSING_FN = "preprocessing.preprocessing_fn.preprocessing_fn"
@@ -19,7 +19,8 @@ TOKENIZER = "tokenizer"
 """Key of `custom_config`: folder of the checkpoint whose tokenizer makes the ids."""
 
 TOKENIZER_FINGERPRINT = "tokenizer_fingerprint"
-"""Key of `custom_config`: another tokenizer in the same folder makes Transform run again."""
+"""Key of `custom_config`: another tokenizer, end id or chat template in the same folder makes Transform run
+again."""
 
 _KEPT = ("source", "path", "group")
 _KEPT_NUMBERS: dict[str, tuple[tf.DType, float]] = {"weight": (tf.float32, 1.0), "span": (tf.int64, 0)}
@@ -33,7 +34,7 @@ def transform_config(checkpoint: Path) -> dict[str, str]:
         CheckpointError: it has no tokenizer that can be reproduced exactly.
     """
     directory = checkpoint.absolute()
-    return {TOKENIZER: str(directory), TOKENIZER_FINGERPRINT: fingerprint(read_spec(directory))}
+    return {TOKENIZER: str(directory), TOKENIZER_FINGERPRINT: files_fingerprint(read_spec(directory))}
 
 
 def preprocessing_fn(inputs: dict[str, Any], custom_config: dict[str, Any]) -> dict[str, Any]:

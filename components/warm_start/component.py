@@ -10,11 +10,12 @@ from tfx.dsl.component.experimental.annotations import OutputArtifact, Parameter
 from tfx.dsl.component.experimental.decorators import component
 from tfx.types.standard_artifacts import Model
 
+from components.baseline.lookup import settings_fingerprint
 from components.baseline.pushed_models import pushed_hashes
 from components.metadata.metadata_connection import MetadataConnection
 from components.model_paths import serving_directory
 from components.warm_start.start_point import StartPoint, find_start
-from models.contract.errors import PackageError
+from models.contract.errors import CheckpointError, PackageError
 
 _log = logging.getLogger("tokenmill")
 
@@ -27,6 +28,7 @@ def warm_start_component(
     metadata: Parameter[str],
     kind: Parameter[str],
     content: Parameter[str],
+    settings: Parameter[str],
 ) -> None:
     """Write the model that training starts from as a checkpoint to `<start>/Format-Serving`.
 
@@ -37,6 +39,7 @@ def warm_start_component(
         metadata: connection of ML Metadata as JSON, without a password; "" for none.
         kind: "package" or "checkpoint", as found when the pipeline was made.
         content: hash of its content then: an answer from cache is right as long as it is the same.
+        settings: hash of the pretrained checkpoint's files besides its weights, which the start takes over.
     """
     found = find_start(
         Path(push_base),
@@ -46,6 +49,8 @@ def warm_start_component(
     )
     if (found.kind, found.fingerprint) != (kind, content):
         raise _changed(found, kind, content)
+    if settings_fingerprint(Path(pretrained)) != settings:
+        raise _settings_changed(pretrained)
     found.write_checkpoint(serving_directory(start.uri))
     for name in ("kind", "path", "fingerprint", "run_id"):
         start.set_string_custom_property(f"start_{name}", getattr(found, name))
@@ -74,6 +79,7 @@ def warm_start(*, push_base: Path, pretrained: Path, metadata: MetadataConnectio
         metadata=metadata.to_json() if metadata else "",
         kind=found.kind,
         content=found.fingerprint,
+        settings=settings_fingerprint(pretrained),
     ).with_id("WarmStart")
 
 
@@ -82,5 +88,13 @@ def _changed(found: StartPoint, kind: str, content: str) -> PackageError:
         f"the model to start from changed since the run began: it was a {kind} with content {content[:12]}, "
         f"now it is {found.path} with {found.fingerprint[:12]}.",
         field="training.start_from",
+        remedy="Start the run again.",
+    )
+
+
+def _settings_changed(pretrained: str) -> CheckpointError:
+    return CheckpointError(
+        f"config or tokenizer files of {pretrained} changed since the run began.",
+        field="model.checkpoint",
         remedy="Start the run again.",
     )

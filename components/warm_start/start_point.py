@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from components.baseline.lookup import checkpoint_fingerprint, newest_blessed
-from models.checkpoint_files import CHECKPOINT_FILES
+from models.checkpoint_files import CHECKPOINT_FILES, TOKENIZER_FILES, write_config
 from models.contract.errors import PackageError
+from models.decoder_config import DecoderConfig
 from preprocessing.tokenizers.fingerprint import fingerprint
 from preprocessing.tokenizers.load import read_spec
 
@@ -25,6 +26,7 @@ class StartPoint:
         path: version directory of a package, or a Hugging Face checkpoint directory.
         fingerprint: hash of its content.
         reason: why it is the start, and why newer versions are not.
+        pretrained: checkpoint directory whose tokenizer files, chat template and end ids are valid.
         version: the package's version, 0 for a checkpoint.
         run_id: pipeline run that made it, "" for a checkpoint.
     """
@@ -33,17 +35,22 @@ class StartPoint:
     path: str
     fingerprint: str
     reason: str
+    pretrained: Path
     version: int = 0
     run_id: str = ""
 
     def write_checkpoint(self, target: Path) -> None:
         """Write it as a Hugging Face checkpoint directory.
 
+        Of a package only the weights are taken. All else is the pretrained checkpoint's as it is now: its
+        template renders the conversations to train on, and a changed end id must reach the next package.
+
         Args:
             target: new directory.
 
         Raises:
             PackageError: the package is damaged or cannot be turned into a checkpoint.
+            CheckpointError: the pretrained checkpoint's config cannot be read.
             ConfigError: `target` cannot be written.
         """
         if self.kind == "checkpoint":
@@ -60,6 +67,14 @@ class StartPoint:
                 field="training.start_from",
                 remedy="Set `training.start_from: pretrained` for one run; its package can be started from.",
             ) from error
+        self._take_settings(target)
+
+    def _take_settings(self, target: Path) -> None:
+        ours, theirs = DecoderConfig.load(target), DecoderConfig.load(self.pretrained)
+        ids = {name: getattr(theirs, name) for name in ("bos_id", "eos_ids", "pad_id")}
+        for name in TOKENIZER_FILES:
+            (target / name).unlink(missing_ok=True)
+        write_config(target, replace(ours, **ids), like=self.pretrained)
 
 
 def find_start(
@@ -92,6 +107,7 @@ def find_start(
             str(pretrained),
             checkpoint_fingerprint(pretrained),
             " ".join([reason, *passed_over]),
+            pretrained,
         )
     reason = f"Training starts from version {found.path.name}, the newest blessed package in {push_base}."
     return StartPoint(
@@ -99,6 +115,7 @@ def find_start(
         str(found.path),
         found.manifest.content_hash,
         " ".join([reason, *passed_over]),
+        pretrained,
         int(found.path.name),
         found.manifest.run_id,
     )

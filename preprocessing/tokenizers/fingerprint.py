@@ -26,3 +26,15 @@ def fingerprint(spec: TokenizerSpec) -> str:
     if spec.kind != BYTES:
         digest.update(character_classes(spec.individual_digits).tobytes())
     return digest.hexdigest()
+
+
+def files_fingerprint(spec: TokenizerSpec) -> str:
+    """sha256 in hex over all that a tokenizer's files say: `fingerprint`, roles, end ids, chat template."""
+    said = {
+        "ids": fingerprint(spec),
+        "bos_id": spec.bos_id,
+        "add_bos": spec.add_bos,
+        "eos_ids": spec.eos_ids,
+        "chat_template": spec.chat_template,
+    }
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from tfx import v1 as tfx
 from components.metadata.metadata_connection import MetadataConnection
 from components.warm_start.component import warm_start
 from models.checkpoint import load_checkpoint
+from models.checkpoint_files import write_json
 from models.contract.errors import PackageError
 from pipeline.local_runner import as_tokenmill_error
 from preprocessing.tokenizers import load_tokenizer
+from preprocessing.tokenizers.load import read_spec
 from tests.components.packages import bare_package
-from tests.tiny import write_tiny_checkpoint
+from tests.tiny import CHAT_TEMPLATE, write_tiny_checkpoint
 
 
 class Place:
@@ -64,6 +67,35 @@ def test_its_answer_is_used_again_until_something_newer_is_blessed(place: Place,
     expected = load_checkpoint(checkpoint).embedding.numpy()
     np.testing.assert_array_equal(load_checkpoint(second).embedding.numpy(), expected)
     assert len(place.run()) == 2
+
+
+def test_template_and_end_ids_are_the_pretrained_checkpoints_as_they_are_now(
+    place: Place, trained: tuple[Path, Path]
+):
+    shutil.copytree(trained[1], place.push_base / "1")
+    place.run()
+    (place.pretrained / "chat_template.jinja").write_text(CHAT_TEMPLATE + "changed")
+    write_json(place.pretrained / "generation_config.json", {"eos_token_id": [0, 2]})
+    _, second = place.run()
+    start, spec = load_checkpoint(second), read_spec(second)
+    assert start.config.eos_ids == spec.eos_ids == (0, 2)
+    assert spec.chat_template == CHAT_TEMPLATE + "changed"
+    expected = load_checkpoint(trained[0]).embedding.numpy()
+    np.testing.assert_array_equal(start.embedding.numpy(), expected)
+    # Without the file config.json decides, which is then the pretrained checkpoint's too.
+    (place.pretrained / "generation_config.json").unlink()
+    config = json.loads((place.pretrained / "config.json").read_text())
+    write_json(place.pretrained / "config.json", {**config, "eos_token_id": 1})
+    third = place.run()[-1]
+    assert load_checkpoint(third).config.eos_ids == (1,)
+
+
+def test_files_that_change_under_a_run_are_refused(place: Place, trained: tuple[Path, Path]):
+    shutil.copytree(trained[1], place.push_base / "1")
+    node = place.node()
+    write_json(place.pretrained / "generation_config.json", {"eos_token_id": 2})
+    with pytest.raises(Exception, match=r"tokenizer files of .* changed since the run began"):
+        place.run(node)
 
 
 def test_a_start_that_changes_under_a_run_is_refused(place: Place):
