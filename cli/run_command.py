@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, stderr_console
+from cli.console import json_option, print_json, quiet_tensorflow, stderr_console, stream
 from models.contract.errors import NotBlessedError
 
 if TYPE_CHECKING:
@@ -140,8 +139,7 @@ def _finish(config: RunConfig, record: RunRecord, as_json: bool) -> str | None:
     for piece in stream_completion(Path(record.pushed_path), prompt, config.completion.max_tokens):
         pieces.append(piece)
         if not as_json:
-            sys.stdout.write(piece)
-            sys.stdout.flush()
+            stream(piece)
     if not as_json:
         click.echo()
     return "".join(pieces)

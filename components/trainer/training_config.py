@@ -106,6 +106,15 @@ class TrainingConfig(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _adapters_need_their_method(self) -> Self:
+        if self.method == "full" and self.lora != LoraConfig():
+            raise ValueError(
+                "`lora` sets adapters, but `method` is full, which has none: set `method: lora` or remove "
+                "`lora`"
+            )
+        return self
+
     @property
     def tokens_per_step(self) -> int:
         """Tokens that one step of the optimiser sees, padding included."""

@@ -29,6 +29,9 @@ TUNABLE = (
 )
 """Keys of the training section that may be searched."""
 
+ADAPTER_KEYS = "lora."
+"""Beginning of the keys that mean something to `training.method: lora` only."""
+
 
 class TuningConfig(BaseModel):
     """Trains several times with other hyperparameters and takes those with the least validation loss."""
@@ -62,8 +65,9 @@ class TuningConfig(BaseModel):
 
 
 def _check(name: str, value: float) -> None:
+    method = "lora" if name.startswith(ADAPTER_KEYS) else "full"
     try:
-        with_values(TrainingConfig(), {name: value})
+        with_values(TrainingConfig(method=method), {name: value})
     except ValidationError as error:
         reason = error.errors()[0]["msg"]
         raise ValueError(f"`parameters.{name}`: {value} is no value of it: {reason.lower()}") from error

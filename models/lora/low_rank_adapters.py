@@ -49,7 +49,7 @@ class LowRankAdapters(keras.layers.Layer):
     ) -> None:
         super().__init__(name="low_rank_adapters")
         self.rank, self.alpha, self.dropout, self.seed = rank, alpha, dropout, seed
-        self.projections = tuple(select(projections(decoder), targets))
+        self.projections = tuple(select(projections(decoder.config), targets))
         self.config = decoder.config
         # Behind a call, or Keras would take the decoder for a part of this layer.
         self._decoder: Callable[[], Decoder] = lambda: decoder
@@ -96,7 +96,7 @@ class LowRankAdapters(keras.layers.Layer):
     def target_names(self) -> list[str]:
         """Targets that choose these layers: their short names where those name no others."""
         short = sorted({layer.name for layer in self.projections})
-        exact = select(projections(self._decoder()), short) == list(self.projections)
+        exact = select(projections(self.config), short) == list(self.projections)
         return short if exact else [layer.module for layer in self.projections]
 
     @contextmanager

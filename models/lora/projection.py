@@ -9,7 +9,8 @@ import numpy as np
 
 from models.checkpoint_files import output_widths, weight_names
 from models.contract.errors import ConfigError
-from models.decoder import Decoder
+from models.decoder_config import DecoderConfig
+from models.decoder_shapes import decoder_shapes
 
 ALL_LINEAR = "all-linear"
 """Stands for every linear layer of the blocks; the head is none."""
@@ -45,20 +46,20 @@ class Projection:
         return self.module == target or self.module.endswith(f".{target}")
 
 
-def projections(decoder: Decoder) -> list[Projection]:
-    """Every linear layer of the decoder's blocks, in the order of blocks, kernels and columns."""
-    names = weight_names(decoder.config)
+def projections(config: DecoderConfig) -> list[Projection]:
+    """Every linear layer of a decoder's blocks, in the order of blocks, kernels and columns."""
+    names = weight_names(config)
     found: list[Projection] = []
-    for path, weight in decoder.named_weights().items():
+    for path, shape in decoder_shapes(config).items():
         room, _, rest = path.partition("/")
-        if room != "blocks" or len(weight.shape) != 2:
+        if room != "blocks" or len(shape) != 2:
             continue
         block, _, kernel = rest.partition("/")
-        widths = output_widths(path, decoder.config)
+        widths = output_widths(path, config)
         starts = [0, *np.cumsum(widths).tolist()]
         for tensor, start, width in zip(names[path], starts, widths, strict=False):
             module = tensor.removesuffix(".weight")
-            found.append(Projection(module, int(block), kernel, start, weight.shape[0], width))
+            found.append(Projection(module, int(block), kernel, start, shape[0], width))
     return found
 
 
@@ -76,11 +77,12 @@ def select(layers: Sequence[Projection], targets: str | Sequence[str]) -> list[P
         return list(layers)
     wanted = [targets] if isinstance(targets, str) else list(targets)
     known = ", ".join(dict.fromkeys(layer.name for layer in layers))
-    for target in wanted or [""]:
-        if not any(layer.is_named(target) for layer in layers):
-            raise ConfigError(
-                f"LoRA target {target!r} is no linear layer of this model.",
-                field="training.lora.targets",
-                remedy=f"Name some of {known}, or {ALL_LINEAR} for all of them.",
-            )
+    lost = [target for target in wanted if not any(layer.is_named(target) for layer in layers)]
+    if lost or not wanted:
+        none = "there is no LoRA target." if not wanted else ""
+        raise ConfigError(
+            none or f"LoRA target {lost[0]!r} is no linear layer of this model.",
+            field="training.lora.targets",
+            remedy=f"Name some of {known}, or {ALL_LINEAR} for all of them.",
+        )
     return [layer for layer in layers if any(layer.is_named(target) for target in wanted)]

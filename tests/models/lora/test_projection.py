@@ -17,7 +17,7 @@ def decoder() -> Decoder:
 
 
 def test_every_column_of_every_kernel_belongs_to_one_projection(decoder):
-    found = projections(decoder)
+    found = projections(decoder.config)
     for index, block in enumerate(decoder.blocks):
         for kernel in [weight for weight in block.weights if len(weight.shape) == 2]:
             owners = np.zeros(kernel.shape[1], int)
@@ -30,7 +30,7 @@ def test_every_column_of_every_kernel_belongs_to_one_projection(decoder):
 
 
 def test_targets_are_names_or_ends_of_names(decoder):
-    layers = projections(decoder)
+    layers = projections(decoder.config)
     assert [layer.module for layer in select(layers, ["q_proj"])] == [
         "model.layers.0.self_attn.q_proj",
         "model.layers.1.self_attn.q_proj",
@@ -42,7 +42,12 @@ def test_targets_are_names_or_ends_of_names(decoder):
     assert {layer.name for layer in select(layers, ["v_proj", "o_proj"])} == {"v_proj", "o_proj"}
 
 
-@pytest.mark.parametrize("targets", [["q_proj", "query"], ["proj"], [], "lm_head"])
+@pytest.mark.parametrize("targets", [["q_proj", "query"], ["proj"], "lm_head"])
 def test_a_target_that_names_nothing_is_refused_with_the_names_there_are(decoder, targets):
     with pytest.raises(ConfigError, match=r"LoRA target .* is no linear layer.*q_proj, k_proj.*all-linear"):
-        select(projections(decoder), targets)
+        select(projections(decoder.config), targets)
+
+
+def test_no_targets_are_refused(decoder):
+    with pytest.raises(ConfigError, match=r"there is no LoRA target.*q_proj, k_proj.*all-linear"):
+        select(projections(decoder.config), [])
