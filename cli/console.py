@@ -124,6 +124,14 @@ def read_utf8(content: bytes | str, name: str) -> str:
         ) from error
 
 
+def stream(piece: str) -> None:
+    """Write a piece of a model's answer on stdout; a terminal gets control characters as visible escapes."""
+    from pipeline.terminal import visible
+
+    sys.stdout.write(visible(piece, keep="\n\t") if sys.stdout.isatty() else piece)
+    sys.stdout.flush()
+
+
 def fail(error: TokenmillError) -> int:
     """Print an error for people on stderr and return its exit code."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)

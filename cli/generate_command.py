@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from cli.console import json_option, print_json, quiet_tensorflow, read_utf8, say
+from cli.console import json_option, print_json, quiet_tensorflow, read_utf8, say, stream
 from models.contract.errors import ConfigError, InvalidRequestError, UnavailableError
 
 DEFAULT_MAX_TOKENS = 128
@@ -113,8 +113,7 @@ def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
             first = time.monotonic()
             if sys.stdout.isatty():
                 click.secho(prompt, dim=True, nl=False)
-        sys.stdout.write(piece.text)
-        sys.stdout.flush()
+        stream(piece.text)
         count += len(piece.ids)
         reason = piece.finish_reason or reason
     sys.stdout.write("\n")

@@ -17,12 +17,13 @@ PROSE_WIDTH = 24
 
 
 class DataTable:
-    """A table where it fits; below that width each row becomes a block of its own, one cell a line.
+    """A table where it fits, if need be with fewer columns; else each row is a block, one cell a line.
 
     Args:
         columns: their names; the first one names the row.
         right: names of columns of figures.
         prose: names of columns that may be folded: sentences and paths. All others stay on one line.
+        spare: names of columns that are left out before the table becomes blocks.
         title: above the table; "" for none.
         header: whether the columns' names are shown.
         frame: rich's box around it.
@@ -34,6 +35,7 @@ class DataTable:
         *,
         right: Collection[str] = (),
         prose: Collection[str] = (),
+        spare: Collection[str] = (),
         title: str = "",
         header: bool = True,
         frame: box.Box = box.SIMPLE,
@@ -41,6 +43,7 @@ class DataTable:
         self._columns = tuple(columns)
         self._right = right
         self._prose = prose
+        self._spare = spare
         self._title = title
         self._header = header
         self._frame = frame
@@ -54,16 +57,26 @@ class DataTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol: the form that fits the width there is."""
-        table = self._table()
-        if table.__rich_measure__(console, options.update(max_width=1 << 16)).minimum <= options.max_width:
-            yield table
-        else:
-            yield from self._blocks()
+        everything = range(len(self._columns))
+        for places in (everything, [i for i in everything if self._columns[i] not in self._spare]):
+            table = self._table(places)
+            least = table.__rich_measure__(console, options.update(max_width=1 << 16)).minimum
+            if least <= options.max_width:
+                yield table
+                return
+        yield from self._blocks()
 
-    def _table(self) -> Table:
+    def _table(self, places: Sequence[int]) -> Table:
         title = styled((self._title, "bold")) if self._title else None
-        table = Table(title=title, box=self._frame, show_header=self._header, title_justify="left")
-        for place, name in enumerate(self._columns):
+        table = Table(
+            title=title,
+            box=self._frame,
+            show_header=self._header,
+            title_justify="left",
+            collapse_padding=self._frame is box.SIMPLE,
+        )
+        for place in places:
+            name = self._columns[place]
             prose = name in self._prose
             table.add_column(
                 styled(name),
@@ -73,7 +86,7 @@ class DataTable:
                 min_width=min(self._longest(place), PROSE_WIDTH) if prose else self._longest(place),
             )
         for row in self._rows:
-            table.add_row(*row)
+            table.add_row(*(row[place] for place in places))
         return table
 
     def _longest(self, place: int) -> int:

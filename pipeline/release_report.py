@@ -18,6 +18,7 @@ def versions_table(status: ReleaseStatus) -> DataTable:
         ("version", "label", "traffic", "blessed", "perplexity", "run", "content"),
         right=("traffic", "perplexity"),
         prose=("blessed",),
+        spare=("content",),
         title=f"{status.model} in {status.directory.parent}",
     )
     for version in status.versions:

@@ -20,7 +20,9 @@ _COLOURS = {"pushed": "green", "unchanged": "green", "not blessed": "yellow", "f
 def run_table(record: RunRecord) -> DataTable:
     """What a run found and did, one fact a line."""
     title = f"Run {record.run_id}"
-    table = DataTable(("fact", "value"), prose=("value",), title=title, header=False, frame=box.ROUNDED)
+    table = DataTable(
+        ("fact", "value"), prose=("fact", "value"), title=title, header=False, frame=box.ROUNDED
+    )
     for name, value in _facts(record):
         table.add(styled((name, "bold")), value)
     return table
@@ -42,6 +44,7 @@ def runs_table(records: Sequence[RunRecord]) -> DataTable:
     table = DataTable(
         ("run", "pipeline", "state", "before", "after", "change", "version", "time"),
         right=("before", "after", "change", "time"),
+        spare=("pipeline", "time"),
     )
     for record in records:
         table.add(

@@ -35,6 +35,15 @@ def test_no_id_and_no_figure_is_cut_at_any_width(width: int, header: bool):
     assert max(map(len, text.splitlines())) <= width
 
 
+def test_spare_columns_go_before_the_table_becomes_blocks():
+    table = DataTable(("run", "pipeline"), spare=("pipeline",))
+    table.add("20260301-120000-abcd", "demo")
+    console = PlainConsole(file=io.StringIO(), width=26)
+    console.print(table)
+    assert "demo" not in console.file.getvalue()
+    assert "run" in console.file.getvalue()
+
+
 def test_rows_become_blocks_where_the_table_does_not_fit():
     assert len(_printed(100).strip().splitlines()) < len(_printed(60).strip().splitlines())
     lines = [line.split() for line in _printed(60).splitlines()]
