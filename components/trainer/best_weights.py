@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import keras
@@ -19,7 +19,7 @@ class BestWeights:
     """Keeps what is trained as it was after chosen steps, until `keep_only` lets the others go.
 
     A saved state may lie before the newest best validation; a run that resumes from it needs the best
-    of that time. So older files stay until a newer state is complete.
+    of that time. So older files stay until no state is left that could need them.
 
     Args:
         folder: created at the first save.
@@ -64,11 +64,19 @@ class BestWeights:
                 remedy=f"Delete {path.parent} to train from the start.",
             ) from error
 
-    def keep_only(self, step: int | None) -> None:
+    def are_readable(self, step: int) -> bool:
+        """Whether what `save` wrote after this step is there as a whole."""
+        try:
+            with safe_open(self._path(step), framework="np"):
+                return True
+        except (OSError, SafetensorError):
+            return False
+
+    def keep_only(self, steps: Collection[int]) -> None:
         """Delete the weights of all other steps."""
         for path in self._folder.glob("best-*"):
             found = _NAME.fullmatch(path.name)
-            if found is None or int(found["step"]) != step:
+            if found is None or int(found["step"]) not in steps:
                 path.unlink(missing_ok=True)
 
     def _path(self, step: int) -> Path:

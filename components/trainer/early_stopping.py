@@ -23,17 +23,24 @@ class EarlyStopping:
         self._config = config
 
     def best(self, validations: Sequence[ValidationRecord]) -> ValidationRecord | None:
-        """The last validation that was an improvement, None if there was no trained one yet."""
-        best: ValidationRecord | None = None
+        """The first validation with the least loss, None if there was no trained one yet."""
+        return min(_trained(validations), key=lambda record: record.loss, default=None)
+
+    def last_improvement(self, validations: Sequence[ValidationRecord]) -> ValidationRecord | None:
+        """The last validation lower by more than `min_delta` than the improvement before it.
+
+        Only patience counts from here: a loss that falls by less is still the better one.
+        """
+        last: ValidationRecord | None = None
         for record in _trained(validations):
-            if best is None or record.loss < best.loss - self._config.min_delta:
-                best = record
-        return best
+            if last is None or record.loss < last.loss - self._config.min_delta:
+                last = record
+        return last
 
     def should_stop(self, validations: Sequence[ValidationRecord]) -> bool:
         """Whether `patience` validations in a row brought no improvement."""
-        best = self.best(validations)
-        since = [record for record in _trained(validations) if best and record.step > best.step]
+        last = self.last_improvement(validations)
+        since = [record for record in _trained(validations) if last and record.step > last.step]
         return len(since) >= self._config.patience
 
 
@@ -57,19 +64,28 @@ def stop_summary(
         were taken) and `text`, a sentence.
     """
     best = EarlyStopping(config).best(validations) if config else None
-    reason = "early_stopping" if done < planned else "completed"
+    stopped = done < planned
     text = f"Training made all {planned} steps."
-    if done < planned and config and best:
-        text = (
-            f"Training ended early after step {done} of {planned}: the validation loss did not fall below "
-            f"{best.loss:.4f} in {config.patience} validations."
-        )
+    if stopped and config:
+        text = _why_stopped(config, validations, done, planned)
     if best and best.step != done:
         text += f" The weights are those after step {best.step}, whose validation loss is the lowest."
     return {
-        "reason": reason,
+        "reason": "early_stopping" if stopped else "completed",
         "step": done,
         "planned_steps": planned,
         "best_step": best.step if best else done,
         "text": text,
     }
+
+
+def _why_stopped(
+    config: EarlyStoppingConfig, validations: Sequence[ValidationRecord], done: int, planned: int
+) -> str:
+    last = EarlyStopping(config).last_improvement(validations)
+    assert last is not None
+    by = f" by more than {config.min_delta:g}" if config.min_delta else ""
+    return (
+        f"Training ended early after step {done} of {planned}: the validation loss did not fall{by} below "
+        f"{last.loss:.4f} in {config.patience} validations."
+    )

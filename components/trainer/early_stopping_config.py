@@ -14,5 +14,8 @@ class EarlyStoppingConfig(BaseModel):
         3, ge=1, description="Validations in a row without an improvement after which training ends."
     )
     min_delta: float = Field(
-        0.0, ge=0, description="An improvement is a validation loss lower than the best by more than this."
+        0.0,
+        ge=0,
+        description="An improvement is a validation loss lower than at the last one by more than this. It "
+        "decides only when training ends: the weights taken are those of the least loss.",
     )

@@ -55,7 +55,9 @@ def run_fn(fn_args: Any) -> None:
     config = with_hyperparameters(TrainingConfig.model_validate(options["training"]), fn_args.hyperparameters)
     checkpoint, fingerprint = start_checkpoint(fn_args)
     data = training_data(fn_args.train_files, checkpoint, config)
-    state = TrainingState(Path(options["state_directory"]), config, fingerprint, data.fingerprint())
+    held_out = held_out_data(fn_args.eval_files, checkpoint, config)
+    documents = documents_fingerprint(data, held_out)
+    state = TrainingState(Path(options["state_directory"]), config, fingerprint, documents)
     decoder = load_checkpoint(checkpoint)
     adapters = attach_adapters(decoder, config)
     trained = {
@@ -71,7 +73,7 @@ def run_fn(fn_args: Any) -> None:
         Path(fn_args.model_run_dir),
         state,
         adapters=adapters,
-        held_out=held_out_data(fn_args.eval_files, checkpoint, config),
+        held_out=held_out,
         tokenizer=_board_tokenizer(checkpoint, config),
     )
     target = Path(fn_args.serving_model_dir)
@@ -136,6 +138,11 @@ def held_out_data(patterns: list[str], checkpoint: Path, config: TrainingConfig)
         ) from error
 
 
+def documents_fingerprint(data: TrainingData, held_out: TrainingData | None) -> str:
+    """Of all documents that decide a training: those of the validations decide when it stops."""
+    return " ".join(one.fingerprint() for one in (data, held_out) if one is not None)
+
+
 def _board_tokenizer(checkpoint: Path, config: TrainingConfig) -> GraphTokenizer | None:
     """The tokenizer, if something for TensorBoard needs it."""
     wanted = config.tensorboard.attention or config.tensorboard.samples
@@ -146,7 +153,7 @@ def _board_tokenizer(checkpoint: Path, config: TrainingConfig) -> GraphTokenizer
 def _best_weights(state: TrainingState | None) -> Iterator[BestWeights]:
     """Where the best weights are kept: with the state, which needs them, else for this call only."""
     if state:
-        yield BestWeights(state.directory / "best")
+        yield state.best_weights
         return
     with tempfile.TemporaryDirectory() as folder:
         yield BestWeights(Path(folder))

@@ -107,7 +107,8 @@ class TensorBoardWriter:
             "tokens_per_second": speed.tokens_per_second(_RECENT),
         }
         for name, value in scalars.items():
-            tf.summary.scalar(name, value, step=record.step)
+            if value is not None:
+                tf.summary.scalar(name, value, step=record.step)
 
     def _write_validations(self) -> None:
         new: list[ValidationRecord] = self._history.validations[self._validations :]

@@ -24,14 +24,15 @@ class StepRecord:
 
     Args:
         step: from 1.
-        loss: mean negative log-likelihood per label, in nats.
+        loss: mean negative log-likelihood per label, in nats; None if the step saw no label to learn, e.g.
+            only the prompts of conversations.
         learning_rate: that the step was taken with.
         seconds: it took.
         gradient_norm: global norm of its gradient before clipping.
     """
 
     step: int
-    loss: float
+    loss: float | None
     learning_rate: float
     seconds: float
     gradient_norm: float = 0.0
@@ -85,10 +86,11 @@ class TrainingHistory:
         partial.replace(path)
 
     @property
-    def final_loss(self) -> float:
-        """Mean loss of the last tenth of the steps."""
-        last = self.steps[-max(1, int(len(self.steps) * _FINAL_SHARE)) :]
-        return sum(record.loss for record in last) / len(last)
+    def final_loss(self) -> float | None:
+        """Mean loss of the last tenth of the steps; steps without one do not count, None if all are."""
+        losses = [record.loss for record in self.steps if record.loss is not None]
+        last = losses[-max(1, int(len(losses) * _FINAL_SHARE)) :]
+        return sum(last) / len(last) if last else None
 
     def tokens_per_second(self, last: int | None = None) -> float:
         """Speed over all steps or the last few; the first of several, which traces, is left out."""
@@ -99,14 +101,16 @@ class TrainingHistory:
 
     def summary(self) -> dict[str, Any]:
         """Figures for the run's report; times in seconds, losses in nats per token."""
-        stride = max(1, -(-len(self.steps) // _CURVE_POINTS))
-        points = [*self.steps[::stride], *([] if (len(self.steps) - 1) % stride == 0 else self.steps[-1:])]
+        measured = [record for record in self.steps if record.loss is not None]
+        stride = max(1, -(-len(measured) // _CURVE_POINTS))
+        points = [*measured[::stride], *([] if (len(measured) - 1) % stride == 0 else measured[-1:])]
         return {
             "steps": len(self.steps),
             "tokens": len(self.steps) * self.tokens_per_step,
             "seconds": round(sum(record.seconds for record in self.steps), 3),
             "tokens_per_second": round(self.tokens_per_second(), 1),
-            "first_loss": self.steps[0].loss,
+            "steps_without_labels": len(self.steps) - len(measured),
+            "first_loss": measured[0].loss if measured else None,
             "final_loss": self.final_loss,
             "resumed_at": self.resumed_at,
             "loss_curve": [self._point(record) for record in points],

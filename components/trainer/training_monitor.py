@@ -64,9 +64,9 @@ class TrainingMonitor(keras.callbacks.Callback):
         """At the last pass of a step: record, check, report, save."""
         if (batch + 1) % self._config.gradient_accumulation_steps:
             return
-        loss = float((logs or {})["token_loss"])
+        loss = self._loss(logs)
         step = len(self._history.steps) + 1
-        if not math.isfinite(loss):
+        if loss is not None and not math.isfinite(loss):
             raise _not_finite(loss, step, self._config)
         seconds = time.monotonic() - self._started
         norm = self.model.optimizer.gradient_norm
@@ -84,11 +84,16 @@ class TrainingMonitor(keras.callbacks.Callback):
         for hook in self._hooks:
             hook.end()
 
+    def _loss(self, logs: dict[str, Any] | None) -> float | None:
+        """The step's mean loss, None if it had no label: the mean of nothing is 0 to Keras."""
+        return float((logs or {})["token_loss"]) if float(self.model.token_loss.count) > 0 else None
+
     def _tell(self) -> None:
         record, speed = self._history.steps[-1], self._history.tokens_per_second(_RECENT)
         per_step = self._config.tokens_per_step
         left = (self._config.steps - record.step) * per_step / speed if speed else 0
-        note = f"loss {record.loss:.3f}, {speed:.0f} tokens/s"
+        loss = "no label in this step" if record.loss is None else f"loss {record.loss:.3f}"
+        note = f"{loss}, {speed:.0f} tokens/s"
         if record.step > 1 and left:
             note += f", {_duration(left)} left"
         report("training", record.step * per_step, self._config.steps * per_step, "tokens", note)

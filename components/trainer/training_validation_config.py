@@ -17,3 +17,9 @@ class TrainingValidationConfig(BaseModel):
         description="Held-out tokens of one validation, rounded up to whole rows; always the same ones. "
         "1,000 cost about a third of what training on 1,000 costs.",
     )
+    sequence_length: int | None = Field(
+        None,
+        ge=2,
+        description="Tokens per held-out row; by default `training.sequence_length` as configured, also for "
+        "trials of the tuner that train with another: losses of rows of different lengths do not compare.",
+    )

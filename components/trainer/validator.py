@@ -25,7 +25,8 @@ class Validator:
     """A StepHook that measures the validation loss, keeps the best weights and stops training.
 
     The rows are the first of the held-out documents in an order of their own, the same for every
-    seed, so that runs can be compared.
+    seed, so that runs can be compared. A longer row lets a token see more before it, so only losses of
+    rows of one length (`validation.sequence_length`) compare.
 
     Args:
         config: of the training.
@@ -42,6 +43,7 @@ class Validator:
         self._best = best
         self._stopping = EarlyStopping(config.early_stopping) if config.early_stopping else None
         self._rows = _rows(held_out, config)
+        self._of_last_state = self._best_step()
 
     def begin(self, model: LanguageModel) -> None:
         """Measure the model that training starts from, unless it was."""
@@ -61,16 +63,16 @@ class Validator:
         self._validate(model, step)
         if self._stopping is None:
             return
-        best = self._stopping.best(self._history.validations)
-        if best is not None and best.step == step:
+        if self._best_step() == step:
             self._best.save(step, model.trainable_variables)
         model.stop_training = self.should_stop
 
     def state_saved(self) -> None:
-        """Only the best weights of the state just saved are needed from now on."""
+        """Only the best weights of the state just saved and of the one before are needed from now on."""
         if self._stopping:
-            best = self._stopping.best(self._history.validations)
-            self._best.keep_only(best.step if best else None)
+            now = self._best_step()
+            self._best.keep_only({step for step in (self._of_last_state, now) if step is not None})
+            self._of_last_state = now
 
     def end(self) -> None:
         """Nothing is left open."""
@@ -86,9 +88,13 @@ class Validator:
         Raises:
             DataError: they were damaged since.
         """
+        step = self._best_step()
+        if step is not None and step != len(self._history.steps):
+            self._best.restore(step, model.trainable_variables)
+
+    def _best_step(self) -> int | None:
         best = self._stopping.best(self._history.validations) if self._stopping else None
-        if best is not None and best.step != len(self._history.steps):
-            self._best.restore(best.step, model.trainable_variables)
+        return best.step if best else None
 
     def _validate(self, model: LanguageModel, step: int) -> None:
         report("validating", 0, 0, "tokens", f"after step {step}")
@@ -101,9 +107,10 @@ class Validator:
 def _rows(held_out: TrainingData, config: TrainingConfig) -> tf.data.Dataset:
     """Batches of the first held-out rows; not more than there are documents for."""
     wanted = min(config.validation.tokens, held_out.tokens)
-    count = max(1, -(-wanted // config.sequence_length))
+    length = config.validation.sequence_length or config.sequence_length
+    count = max(1, -(-wanted // length))
     rows: list[PackedRow] = []
-    for row in held_out.rows(config.model_copy(update={"seed": 0})):
+    for row in held_out.rows(config.model_copy(update={"seed": 0, "sequence_length": length})):
         rows.append(row)
         # Rows of a long conversation may hold no answer: a loss needs one.
         if len(rows) >= count and any(row.weights.any() for row in rows):

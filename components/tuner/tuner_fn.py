@@ -11,7 +11,14 @@ from typing import Any
 import keras
 from tfx.components.tuner.component import TunerFnResult
 
-from components.trainer.run_fn import attach_adapters, held_out_data, start_checkpoint, train, training_data
+from components.trainer.run_fn import (
+    attach_adapters,
+    documents_fingerprint,
+    held_out_data,
+    start_checkpoint,
+    train,
+    training_data,
+)
 from components.trainer.tensorboard_config import TensorBoardConfig
 from components.trainer.training_config import TrainingConfig
 from components.trainer.training_data import TrainingData
@@ -38,23 +45,34 @@ def tuner_fn(fn_args: Any) -> TunerFnResult:
     data = training_data(fn_args.train_files, checkpoint, training)
     held_out = held_out_data(fn_args.eval_files, checkpoint, training)
     assert held_out is not None
+    documents = documents_fingerprint(data, held_out)
     states = Path(options["state_directory"])
 
     def loss_of(trial: TrainingConfig) -> float:
-        state = TrainingState(states, trial, fingerprint, data.fingerprint())
+        state = TrainingState(states, trial, fingerprint, documents)
         return trial_loss(trial, checkpoint, data, held_out, state)
 
-    decisive = [config.model_dump_json(), training.model_dump_json(), fingerprint, data.fingerprint()]
+    decisive = [config.model_dump_json(), training.model_dump_json(), fingerprint, documents]
     project = "tuning-" + hashlib.sha256("\n".join(decisive).encode()).hexdigest()[:16]
     return TunerFnResult(TrainingTuner(config, training, states, project, loss_of), fit_kwargs={})
 
 
 def trial_config(training: TrainingConfig, config: TuningConfig) -> TrainingConfig:
-    """The training of a trial: its own length, validated at its ends or for early stopping only."""
+    """The training of a trial: its own length, validated at its ends or for early stopping only.
+
+    Trials may train with rows of different lengths; they are validated with rows of one.
+    """
     tokens = config.tokens or training.tokens
-    changes: dict[str, Any] = {"tokens": tokens, "tensorboard": TensorBoardConfig()}
+    validation: dict[str, Any] = {
+        "sequence_length": training.validation.sequence_length or training.sequence_length
+    }
     if training.early_stopping is None:
-        changes["validation"] = training.validation.model_copy(update={"every_steps": tokens})
+        validation["every_steps"] = tokens
+    changes = {
+        "tokens": tokens,
+        "tensorboard": TensorBoardConfig(),
+        "validation": training.validation.model_copy(update=validation),
+    }
     return training.model_copy(update=changes)
 
 

@@ -19,11 +19,13 @@ from components.trainer.optimizer import learning_rate_schedule, make_optimizer
 from components.trainer.run_fn import train
 from components.trainer.training_config import TrainingConfig
 from components.trainer.training_data import TrainingData
+from components.trainer.training_history import TrainingHistory
 from components.trainer.training_state import TrainingState
 from models.checkpoint import load_checkpoint
-from models.contract.errors import DataError, NotBlessedError
+from models.contract.errors import NotBlessedError
 from models.decoder import Decoder
 from preprocessing.packing import pack
+from preprocessing.training_document import TrainingDocument
 from tests.tiny import TINY, write_tiny_checkpoint
 
 END = 0
@@ -183,13 +185,49 @@ def test_states_that_nobody_took_up_for_a_week_are_deleted(checkpoint, tmp_path)
     assert {path.name for path in (tmp_path / "state").iterdir()} == {"recent", state.directory.name}
 
 
-def test_a_broken_history_is_named_with_its_remedy(checkpoint, tmp_path):
+def test_with_a_broken_history_training_starts_anew_and_says_so(checkpoint, tmp_path, caplog):
     data = TrainingData(some_documents(), END)
     state = TrainingState(tmp_path / "state", config(), "c", "d")
     train(load_checkpoint(checkpoint), data, config(), tmp_path / "log", state)
     (state.directory / "history.json").write_text("{")
-    with pytest.raises(DataError, match=r"history\.json.*Delete"):
-        train(load_checkpoint(checkpoint), data, config(), tmp_path / "log", state)
+    with caplog.at_level("WARNING", "tokenmill"):
+        history = train(load_checkpoint(checkpoint), data, config(), tmp_path / "log", state)
+    assert history.resumed_at == []
+    assert "history.json cannot be read" in caplog.text
+    assert "training starts anew" in caplog.text
+
+
+def test_a_state_of_other_sizes_is_passed_over(checkpoint, tmp_path, caplog):
+    data = TrainingData(some_documents(), END)
+    state = TrainingState(tmp_path / "state", config(), "c", "d")
+    other = write_tiny_checkpoint(tmp_path / "other", num_layers=1, intermediate_size=16)
+    train(load_checkpoint(other), data, config(), tmp_path / "log", state)
+    with caplog.at_level("WARNING", "tokenmill"):
+        history = train(load_checkpoint(checkpoint), data, config(), tmp_path / "log", state)
+    assert history.resumed_at == []
+    assert "training starts anew" in caplog.text
+
+
+def test_a_step_without_a_label_has_no_loss(checkpoint, tmp_path):
+    learned = np.zeros(64, bool)
+    learned[40:] = True
+    data = TrainingData([TrainingDocument(np.arange(3, 67, dtype=np.int32), learned)], END)
+    settings_ = config(sequence_length=16, batch_size=1, tokens=8 * 16)
+    history = train(load_checkpoint(checkpoint), data, settings_, tmp_path)
+    without = [step.step for step in history.steps if step.loss is None]
+    assert without[:2] == [1, 2]
+    assert len(without) < len(history.steps) == 8
+    summary = history.summary()
+    assert summary["steps_without_labels"] == len(without)
+    assert summary["first_loss"] == history.steps[2].loss > 0
+    assert summary["final_loss"] == next(s.loss for s in reversed(history.steps) if s.loss is not None)
+    assert [point["step"] for point in summary["loss_curve"]] == [
+        step.step for step in history.steps if step.step not in without
+    ]
+    history.write(tmp_path / "history.json")
+    assert TrainingHistory.read(tmp_path / "history.json", 8).steps == history.steps
+    nothing = TrainingHistory(16, history.steps[:2]).summary()
+    assert (nothing["first_loss"], nothing["final_loss"], nothing["loss_curve"]) == (None, None, [])
 
 
 def test_nan_stops_the_run_and_saves_nothing(decoder, tmp_path):

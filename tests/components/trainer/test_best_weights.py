@@ -23,9 +23,9 @@ def test_weights_come_back_and_others_go(tmp_path: Path):
         best.restore(step, restored)
         assert all((weight.numpy() == step).all() for weight in restored)
     (tmp_path / "best" / "best-15.part").write_bytes(b"torn")
-    best.keep_only(10)
+    best.keep_only({10})
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["best-10.safetensors"]
-    best.keep_only(None)
+    best.keep_only(())
     assert not list((tmp_path / "best").iterdir())
 
 

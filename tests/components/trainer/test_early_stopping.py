@@ -18,9 +18,25 @@ def test_it_stops_after_patience_validations_without_an_improvement():
     stopping = EarlyStopping(EarlyStoppingConfig(patience=2, min_delta=0.1))
     records = _records([9.0, 3.0, 2.0, 1.95, 1.92])
     assert [stopping.should_stop(records[:n]) for n in range(1, 6)] == [False, False, False, False, True]
-    best = stopping.best(records)
-    assert best is not None
-    assert best.step == 20
+    last = stopping.last_improvement(records)
+    assert last is not None
+    assert last.step == 20
+
+
+def test_the_best_is_the_least_loss_however_little_it_improves():
+    config = EarlyStoppingConfig(patience=3, min_delta=10)
+    records = _records([7.24, 6.43, 5.38, 4.72], first=1)
+    stopping = EarlyStopping(config)
+    assert stopping.should_stop(records)
+    assert stopping.best(records) == records[-1]
+    assert stop_summary(config, records, 40, 100)["text"] == (
+        "Training ended early after step 40 of 100: the validation loss did not fall by more than 10 below "
+        "7.2400 in 3 validations."
+    )
+    later = [*records, ValidationRecord(50, 4.9)]
+    told = stop_summary(config, later, 50, 100)
+    assert told["best_step"] == 40
+    assert told["text"].endswith("The weights are those after step 40, whose validation loss is the lowest.")
 
 
 def test_the_start_is_no_result():
@@ -41,15 +57,15 @@ def test_it_decides_as_one_that_watched_from_the_start(losses, patience, min_del
     stopping = EarlyStopping(EarlyStoppingConfig(patience=patience, min_delta=min_delta))
     prefixes = [_records(losses[:n], first=1) for n in range(1, len(losses) + 1)]
     first = next((records for records in prefixes if stopping.should_stop(records)), prefixes[-1])
-    found = stopping.best(first)
-    assert found is not None
-    assert found.loss == best
+    last = stopping.last_improvement(first)
+    assert last is not None
+    assert last.loss == best
     assert stopping.should_stop(first) == (since >= patience)
 
 
-@given(losses=LOSSES)
-def test_without_a_least_improvement_the_best_is_the_first_of_the_lowest(losses):
-    found = EarlyStopping(EarlyStoppingConfig()).best(_records(losses, first=1))
+@given(losses=LOSSES, min_delta=st.floats(0, 1))
+def test_the_best_is_the_first_of_the_lowest(losses, min_delta):
+    found = EarlyStopping(EarlyStoppingConfig(min_delta=min_delta)).best(_records(losses, first=1))
     assert found == ValidationRecord(10 * (1 + losses.index(min(losses))), min(losses))
 
 

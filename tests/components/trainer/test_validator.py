@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from components.trainer.early_stopping import EarlyStopping
-from components.trainer.run_fn import attach_adapters, held_out_data, train
+from components.trainer.run_fn import attach_adapters, documents_fingerprint, held_out_data, train
 from components.trainer.training_config import TrainingConfig
 from components.trainer.training_data import TrainingData
 from components.trainer.training_history import TrainingHistory
@@ -27,6 +28,22 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 DATA, HELD_OUT = TrainingData(some_documents(), END), TrainingData(some_documents(6, seed=1), END)
+
+
+class _KilledError(Exception):
+    pass
+
+
+class _DeathAfter(keras.callbacks.Callback):
+    """Ends the training as a kill would: after this many passes, with the states that are on disk."""
+
+    def __init__(self, passes: int) -> None:
+        super().__init__()
+        self._passes = passes
+
+    def on_train_batch_end(self, batch: int, logs: object = None) -> None:
+        if batch + 1 == self._passes:
+            raise _KilledError
 
 
 def config(**changes: object) -> TrainingConfig:
@@ -111,14 +128,76 @@ def test_early_stopping_ends_with_the_best_weights(checkpoint, tmp_path, method)
         return decoder, train(decoder, DATA, settings, log, state, adapters=adapters, held_out=HELD_OUT)
 
     decoder, history = run()
-    best = EarlyStopping(settings.early_stopping).best(history.validations)
-    assert best.step < len(history.steps) < settings.steps
-    assert len([record for record in history.validations if record.step > best.step]) == 2
-    assert _loss(decoder, rows=2) == pytest.approx(best.loss, rel=1e-5)
+    last = EarlyStopping(settings.early_stopping).last_improvement(history.validations)
+    _, least = _best(history)
+    assert len(history.steps) < settings.steps
+    assert len([record for record in history.validations if record.step > last.step]) == 2
+    assert _loss(decoder, rows=2) == pytest.approx(least, rel=1e-5)
     # The run is taken up after it had stopped: nothing is trained, the same weights come out.
     again, resumed = run()
     assert len(resumed.steps) == len(history.steps)
-    assert _loss(again, rows=2) == pytest.approx(best.loss, rel=1e-5)
+    assert _loss(again, rows=2) == pytest.approx(least, rel=1e-5)
+
+
+def test_patience_that_ends_does_not_choose_worse_weights(checkpoint, tmp_path):
+    settings = config(learning_rate=0.01, early_stopping={"patience": 3, "min_delta": 10})
+    decoder = load_checkpoint(checkpoint)
+    history = train(decoder, DATA, settings, tmp_path / "log", held_out=HELD_OUT)
+    step, least = _best(history)
+    assert len(history.steps) == 8
+    assert step > 2
+    assert _loss(decoder, rows=2) == pytest.approx(least, rel=1e-5)
+
+
+@pytest.mark.parametrize("damaged", [["ckpt-4.data*"], ["ckpt-4.data*", "ckpt-2.index"], ["best/*"]])
+def test_damaged_states_and_best_weights_are_passed_over(checkpoint, tmp_path, damaged, caplog):
+    """The run before made four of twelve steps; each is validated, so every state needs its best weights."""
+    validation = {"every_steps": 1, "tokens": 64}
+    settings = config(learning_rate=0.01, early_stopping={"patience": 99}, validation=validation)
+    straight = load_checkpoint(checkpoint)
+    expected = train(straight, DATA, settings, tmp_path / "log", held_out=HELD_OUT)
+    state = TrainingState(tmp_path / "state", settings, "checkpoint", DATA.fingerprint())
+    with pytest.raises(_KilledError):
+        train(
+            load_checkpoint(checkpoint),
+            DATA,
+            settings,
+            tmp_path / "log",
+            state,
+            [_DeathAfter(5)],
+            held_out=HELD_OUT,
+        )
+    for path in [path for pattern in damaged for path in state.directory.glob(pattern)]:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    decoder = load_checkpoint(checkpoint)
+    with caplog.at_level("WARNING", "tokenmill"):
+        history = train(decoder, DATA, settings, tmp_path / "log", state, held_out=HELD_OUT)
+    assert history.resumed_at == ([2] if damaged == ["ckpt-4.data*"] else [])
+    assert "ckpt-4 cannot be used and is passed over" in caplog.text
+    assert ("training starts anew" in caplog.text) == (not history.resumed_at)
+    assert history.validations == expected.validations
+    for a, b in zip(straight.weights, decoder.weights, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_rows_of_one_length_give_one_loss_whatever_length_is_trained_with(checkpoint, tmp_path):
+    losses = set()
+    for length in (16, 32, 64):
+        settings = config(
+            sequence_length=length,
+            tokens=length,
+            validation={"every_steps": 9, "tokens": 64, "sequence_length": 32},
+        )
+        history = train(load_checkpoint(checkpoint), DATA, settings, tmp_path, held_out=HELD_OUT)
+        losses.add(history.validations[0].loss)
+    assert losses == {pytest.approx(_loss(load_checkpoint(checkpoint), rows=2), rel=1e-5)}
+
+
+def test_other_held_out_documents_have_another_state():
+    other = TrainingData(some_documents(6, seed=2), END)
+    prints = [documents_fingerprint(DATA, held_out) for held_out in (None, HELD_OUT, other)]
+    assert len(set(prints)) == 3
+    assert documents_fingerprint(DATA, HELD_OUT) == prints[1]
 
 
 def test_best_weights_are_taken_when_all_steps_were_made_and_without_a_state(checkpoint, tmp_path):

@@ -11,6 +11,7 @@ from tfx.components.example_gen.import_example_gen.component import ImportExampl
 from tfx.proto import example_gen_pb2
 
 from components.trainer.component import trainer
+from components.trainer.hyperparameters import with_values
 from components.trainer.training_config import TrainingConfig
 from components.tuner.component import tuner
 from components.tuner.tuner_fn import trial_config
@@ -66,6 +67,17 @@ def test_the_best_hyperparameters_flow_into_the_trainer(tmp_path: Path):
     (adapter,) = tmp_path.glob("artifacts/Trainer/model/*/adapter/adapter_config.json")
     assert json.loads(adapter.read_text())["r"] == 2
     assert [path.name[:7] for path in (tmp_path / "state").iterdir()] == ["tuning-"]
+
+
+def test_trials_of_any_length_are_validated_with_rows_of_one():
+    lengths = TUNING.model_copy(update={"parameters": {"sequence_length": {"choices": [16, 64]}}})
+    base = trial_config(TRAINING, lengths)
+    trials = [with_values(base, {"sequence_length": length}) for length in (16, 64)]
+    assert [trial.sequence_length for trial in trials] == [16, 64]
+    assert [trial.validation.sequence_length for trial in trials] == [32, 32]
+    wider = TRAINING.validation.model_copy(update={"sequence_length": 48})
+    chosen = trial_config(TRAINING.model_copy(update={"validation": wider}), lengths)
+    assert chosen.validation.sequence_length == 48
 
 
 def test_a_trial_is_validated_at_its_ends_or_for_early_stopping():
