@@ -9,13 +9,17 @@ from pathlib import Path
 from components.corpus_example_gen.component import read_chat_template
 from components.trainer.attention_heads import check_heads
 from components.trainer.training_data import document_end
+from components.tuner.tuning_config import ADAPTER_KEYS
 from models.contract.errors import CheckpointError, ConfigError, TokenmillError
 from models.decoder_config import DecoderConfig
+from models.lora.projection import projections, select
 from pipeline.checkpoint_source import check_source, is_checkpoint
 from pipeline.config import RunConfig
 from pipeline.metadata_database import check_database
 from preprocessing.corpus_files import list_files
 from preprocessing.tokenizers.load import read_spec
+
+_PATTERN_CHARACTERS = "[]*?\\"
 
 
 def preflight(config: RunConfig) -> DecoderConfig | None:
@@ -28,9 +32,9 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
         what depends on it is then not checked yet.
 
     Raises:
-        ConfigError: sizes that do not fit together or the model, a folder that cannot be written, a
-            metadata database that is damaged or cannot be reached, or conversations without a chat
-            template.
+        ConfigError: sizes or adapters that do not fit together or the model, a folder that cannot be
+            written, a metadata database that is damaged or cannot be reached, or conversations without a
+            chat template.
         DataError: the corpus is missing or has no matching file.
         CheckpointError: there is no checkpoint and no source, or it is not readable, or its tokenizer
             has no `training.document_end`.
@@ -39,6 +43,7 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
     decoder = _decoder(config)
     checks: list[Callable[[], object]] = [
         lambda: _check_sizes(config, decoder),
+        lambda: _check_tuning(config),
         lambda: _check_folders(config),
         lambda: check_database(config.metadata_connection),
         lambda: list_files(config.corpus.sources, config.corpus.spans),
@@ -46,6 +51,7 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
     if decoder is not None:
         checks.append(lambda: _check_document_end(config))
         checks.append(lambda: check_heads(config.training.tensorboard.attention, decoder))
+        checks.append(lambda: _check_adapters(config, decoder))
         if config.corpus.has_chat:
             checks.append(lambda: read_chat_template(config.model.checkpoint))
     faults = [fault for check in checks if (fault := _fault_of(check)) is not None]
@@ -92,6 +98,7 @@ def _size_faults(config: RunConfig, decoder: DecoderConfig | None) -> Iterator[t
     for key, value in (
         ("export.max_length", longest),
         ("training.sequence_length", config.training.sequence_length),
+        ("training.validation.sequence_length", config.training.validation.sequence_length or 0),
         ("tuning.parameters.sequence_length", max(searched.bounds) if searched else 0),
     ):
         if value > decoder.max_length:
@@ -102,8 +109,26 @@ def _size_faults(config: RunConfig, decoder: DecoderConfig | None) -> Iterator[t
             )
 
 
+def _check_tuning(config: RunConfig) -> None:
+    parameters = config.tuning.parameters if config.tuning else ()
+    searched = [name for name in parameters if name.startswith(ADAPTER_KEYS)]
+    if searched and config.training.method != "lora":
+        raise ConfigError(
+            f"`tuning.parameters.{searched[0]}` would change nothing: `training.method` is "
+            f"{config.training.method}, which has no adapters.",
+            field=f"tuning.parameters.{searched[0]}",
+            remedy="Set `training.method: lora`, or search something else.",
+        )
+
+
+def _check_adapters(config: RunConfig, decoder: DecoderConfig) -> None:
+    if config.training.method == "lora":
+        select(projections(decoder), config.training.lora.targets)
+
+
 def _check_folders(config: RunConfig) -> None:
     work = config.workdir
+    _check_plain(config.pipeline_root)
     places = {
         "workdir": [work, config.runs_directory, config.pipeline_root, work / "training", work / "scores"],
         "push.directory": [config.push_base],
@@ -113,6 +138,18 @@ def _check_folders(config: RunConfig) -> None:
     for key, folders in places.items():
         for folder in folders:
             _check_folder(key, folder.absolute())
+
+
+def _check_plain(folder: Path) -> None:
+    """Beam and TensorFlow find files by patterns, in which a folder's name cannot be quoted."""
+    special = sorted(set(_PATTERN_CHARACTERS) & set(str(folder)))
+    if special:
+        raise ConfigError(
+            f"`workdir`: {folder} holds {' and '.join(special)}, which stand for other characters where "
+            "files are searched.",
+            field="workdir",
+            remedy=f"Name a folder whose path has none of {' '.join(_PATTERN_CHARACTERS)}.",
+        )
 
 
 def _check_folder(key: str, folder: Path) -> None:

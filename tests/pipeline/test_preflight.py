@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cli.main import cli
 from models.contract.errors import CheckpointError, ConfigError, DataError, TokenmillError
@@ -78,11 +79,37 @@ def test_what_fits_passes_and_nothing_is_left_behind(folder: Path):
             CheckpointError,
             r"`training.document_end`: .*'<\|nope\|>'; it has .*Name one of them",
         ),
+        (
+            {"training": {"sequence_length": 64, "validation": {"sequence_length": 512}}},
+            ConfigError,
+            r"`training.validation.sequence_length` is 512, .*256 or less",
+        ),
+        *(
+            (
+                {"training": {"sequence_length": 64, "method": "lora", "lora": {"targets": targets}}},
+                ConfigError,
+                message,
+            )
+            for targets, message in (
+                (["nope"], r"LoRA target 'nope' is no linear layer.*q_proj, k_proj.*all-linear"),
+                (["q_proj", "lm_head"], r"LoRA target 'lm_head' is no linear layer"),
+                ([], r"there is no LoRA target.*Name some of q_proj"),
+            )
+        ),
+        (
+            {"training": {"sequence_length": 64}, "tuning": {"parameters": {"lora.rank": {"choices": [4]}}}},
+            ConfigError,
+            r"`tuning.parameters.lora.rank` would change nothing: `training.method` is full.*method: lora`",
+        ),
         ({"corpus": _sources("nowhere")}, DataError, r"nowhere does not exist.*Correct the source's `path`"),
         ({"corpus": _sources("empty")}, DataError, r"no file below .*empty.*Put text files there"),
         ({"workdir": "file"}, ConfigError, r"`workdir`: .*file cannot be written: Not a directory.*writable"),
         ({"workdir": "file/below"}, ConfigError, "`workdir`: "),
         ({"workdir": "/proc/tokenmill"}, ConfigError, "`workdir`: /proc/tokenmill"),
+        ({"workdir": "runs [new]"}, ConfigError, r"`workdir`: .*runs \[new\].* holds \[ and \], .*has none of"),
+        ({"workdir": "a*b/work"}, ConfigError, r"`workdir`: .*a\*b/work.* holds \*, "),
+        ({"workdir": "really?"}, ConfigError, r"`workdir`: .* holds \?, "),
+        ({"workdir": "back\\slash"}, ConfigError, r"`workdir`: .* holds \\, "),
         ({"push": {"directory": "file"}}, ConfigError, r"`push.directory`: .*file.tiny cannot be written"),
         ({"push": {"directory": "/proc/models"}}, ConfigError, "`push.directory`: "),
         (
@@ -170,3 +197,30 @@ def test_spans_that_are_not_there_are_refused(folder: Path):
     corpus = {**_sources("span-{SPAN}"), "spans": {"first": 2}}
     with pytest.raises(DataError, match="none of the spans from 2 on"):
         preflight(RunConfig.from_raw(_raw(corpus=corpus)))
+
+
+def test_adapters_that_fit_pass(folder: Path):
+    training = {"sequence_length": 64, "method": "lora", "lora": {"rank": 4, "targets": ["q_proj", "v_proj"]}}
+    tuning = {"parameters": {"lora.rank": {"choices": [2, 4]}}}
+    assert preflight(RunConfig.from_raw(_raw(training=training, tuning=tuning))) == TINY
+
+
+def test_settings_of_adapters_that_are_not_trained_are_refused():
+    with pytest.raises(ConfigError, match=r"`lora` sets adapters, but `method` is full.*`method: lora`"):
+        RunConfig.from_raw(_raw(training={"lora": {"rank": 4}}))
+    written = RunConfig.from_raw(_raw())
+    assert RunConfig.from_raw(yaml.safe_load(written.to_yaml())) == written
+
+
+def test_a_dry_run_warns_of_a_template_whose_answers_do_not_end(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+):
+    (folder / "corpus" / "a.jsonl").write_text(
+        '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}\n'
+    )
+    source = {"name": "chat", "path": "corpus/a.jsonl", "format": "chat"}
+    assert _dry_run(folder, capfd)["warnings"] == []
+    (warning,) = _dry_run(folder, capfd, corpus={"sources": [source]})["warnings"]
+    assert "ends an answer with <|im_end|>, which is not among the checkpoint's end ids (0" in warning
+    (folder / "checkpoint" / "generation_config.json").write_text('{"eos_token_id": [0, 2]}')
+    assert _dry_run(folder, capfd, corpus={"sources": [source]})["warnings"] == []
