@@ -22,6 +22,7 @@ class Baseline:
         reason: why it is the baseline, and why newer versions are not.
         version: the package's version, None for a checkpoint.
         run_id: pipeline run that made it, "" for a checkpoint.
+        stable: the model's stable version, which may be another than the baseline; None if there is none.
     """
 
     kind: Literal["package", "checkpoint"]
@@ -30,6 +31,7 @@ class Baseline:
     reason: str
     version: int | None = None
     run_id: str = ""
+    stable: int | None = None
 
     @property
     def label(self) -> str:

@@ -3,6 +3,7 @@
 # No `from __future__ import annotations` here: TFX reads the annotations as objects.
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from components.baseline.lookup import find_baseline
 from components.baseline.pushed_models import pushed_hashes
 from components.metadata.metadata_connection import MetadataConnection
 from components.model_paths import serving_directory
+from models.contract.errors import PackageError
+from models.contract.labels import Labels
 from models.contract.manifest import Manifest
 
 _log = logging.getLogger("tokenmill")
@@ -45,12 +48,22 @@ def baseline_component(
         tokenizer_fingerprint=fingerprint,
         recorded=pushed_hashes(MetadataConnection.from_json(metadata) if metadata else None),
     )
+    found = replace(found, stable=_stable(Path(push_base)))
     found.write(Path(baseline.uri))
     baseline.set_string_custom_property("baseline_path", found.path)
     baseline.set_string_custom_property("baseline_fingerprint", found.fingerprint)
     baseline.set_string_custom_property("baseline_kind", found.kind)
     baseline.set_string_custom_property("baseline_run_id", found.run_id)
     _log.info("run %s: %s", run_id, found.reason)
+
+
+def _stable(push_base: Path) -> int | None:
+    try:
+        labels = Labels.load(push_base)
+    except PackageError as error:
+        _log.warning("the labels of %s cannot be read: %s", push_base, error)
+        return None
+    return labels.stable if labels else None
 
 
 def baseline_lookup(

@@ -64,6 +64,8 @@ def results_json(
         "add_bos": add_bos,
         "baseline": against.label,
         "baseline_path": against.path,
+        "baseline_version": against.version,
+        "stable_version": against.stable,
         "baseline_run_id": against.run_id,
         "baseline_reason": against.reason,
         "slices": [_slice(one, checks) for one in slices],

@@ -15,6 +15,10 @@ _MOST_SMOOTHING = 0.9
 _SMOOTHED_OVER = 8
 """Windows of smoothing that a curve has at least: a short one is smoothed less."""
 
+_LONGEST_LABEL = 34
+_KEPT = 16
+"""Characters of a longer label that are kept at either end."""
+
 _BASELINE, _CANDIDATE = "@before", "@after"
 
 
@@ -101,11 +105,13 @@ def slices_figure(slices: Sequence[Mapping[str, Any]], whole: Mapping[str, Any])
     if len(shown) < 2:
         return None
     traces = []
-    for one in shown:
-        label = one["slice"] if not one["by"] else f"{one['by'].replace('_', ' ')}: {one['slice']}"
+    labels = [
+        one["slice"] if not one["by"] else f"{one['by'].replace('_', ' ')}: {one['slice']}" for one in shown
+    ]
+    for one, label in zip(shown, _shortened(labels), strict=True):
         interval = (one.get("intervals") or {}).get("ratio")
         colour = _STATUS_COLOURS.get(one.get("status", ""), _CANDIDATE)
-        traces.append(_point(one["ratio"], interval, _shortened(label), colour))
+        traces.append(_point(one["ratio"], interval, label, colour))
     layout = {
         "xaxis": {"title": {"text": "× the baseline's perplexity"}, "nticks": 6},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
@@ -175,5 +181,14 @@ def _vertical(at: float) -> Figure:
     return {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": line}
 
 
-def _shortened(label: str, most: int = 34) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"
+def _shortened(labels: Sequence[str]) -> list[str]:
+    """Labels that fit beside a chart and stay as different as they were."""
+    found: list[str] = []
+    for label in labels:
+        short = label if len(label) <= _LONGEST_LABEL else f"{label[:_KEPT]}…{label[-_KEPT:]}"
+        number = 1
+        while short in found:
+            number += 1
+            short = f"{short.removesuffix(f' ({number - 1})')} ({number})"
+        found.append(short)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -105,19 +106,25 @@ def _checks(checks: Sequence[Mapping[str, Any]], serving: Mapping[str, Any] | No
         for check in checks
         if not check.get("slice") or check["status"] in ("failed", "warning")
     ]
-    quiet = [c for c in checks if c.get("slice") and c["status"] not in ("failed", "warning")]
-    if quiet:
-        passed = sum(check["status"] == "passed" for check in quiet)
-        small = len(quiet) - passed
-        rest = f" {small} {'is' if small == 1 else 'are'} too small to judge." if small else ""
-        status = "passed" if passed else "not judged"
-        rows.append(
-            _check("Slices", status, f"{passed} of {len(quiet)} slices are within their limit.{rest}")
-        )
+    rows += _slices_check([check for check in checks if check.get("slice")])
     if serving:
         status = "passed" if serving.get("blessed") else "failed"
         rows.append(_check("Serving check", status, " ".join(map(str, serving.get("reasons") or []))))
     return sorted(rows, key=lambda row: _ORDER.index(row["status"]))
+
+
+def _slices_check(checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for the slices that neither failed nor warn; those have rows of their own."""
+    counts = Counter(check["status"] for check in checks)
+    passed, unjudged = counts["passed"], counts["not judged"]
+    if not passed and not unjudged:
+        return []
+    judged = len(checks) - unjudged
+    parts = [f"{judged} judged, {passed} of them within their limit" if judged else "none judged"]
+    if unjudged:
+        parts.append(f"{unjudged} too small to judge")
+    status = "passed" if passed and not unjudged else "not judged"
+    return [_check("Slices", status, f"{len(checks)} slices: {'; '.join(parts)}.")]
 
 
 def _check(about: str, status: str, sentence: str) -> dict[str, Any]:
@@ -194,6 +201,7 @@ def _training_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("steps", number(training.get("steps"), 0)),
         ("tokens", number(training.get("tokens"), 0)),
         ("passes over the corpus", number(training.get("passes_over_corpus"), 2)),
+        ("steps without a label", number(training.get("steps_without_labels") or None, 0)),
         ("first loss", number(training.get("first_loss"))),
         ("final loss", number(training.get("final_loss"))),
         ("time", duration(training.get("seconds"))),

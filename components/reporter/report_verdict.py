@@ -68,7 +68,15 @@ def headline(evaluation: dict[str, Any]) -> str:
         sentence += f" ({percent(evaluation.get('confidence', 0.95))} interval {low} to {high})"
         if interval[0] <= 1 <= interval[1]:
             sentence += "; that may be chance"
-    return f"{sentence}."
+    return f"{sentence}.{_about_stable(evaluation)}"
+
+
+def _about_stable(evaluation: dict[str, Any]) -> str:
+    """What serves now, where that is not what the model was compared with."""
+    stable = evaluation.get("stable_version")
+    if stable is None or stable == evaluation.get("baseline_version"):
+        return ""
+    return f" The stable version is {stable}, with which it was not compared."
 
 
 def _state(good: bool, pushed: dict[str, Any]) -> str:

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 NONE = "–"
 
+_LARGEST = 1e9
+"""From here on numbers are said by their power of ten."""
+
+_MULTIPLE = 100.0
+
 
 def number(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
-    """A number with thousands separated; very small ones keep three figures."""
+    """A number with thousands separated; very small and very large ones keep three figures."""
     if value is None:
         return NONE
     sign = "+" if signed else ""
-    if digits and value and abs(value) < 10**-digits:
+    if (digits and value and abs(value) < 10**-digits) or (digits and abs(value) >= _LARGEST):
         return f"{value:{sign}.3g}".replace("-", "−")
     return f"{value:{sign},.{digits}f}".replace("-", "−")
 
@@ -23,8 +28,12 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def signed_percent(ratio: float | None, digits: int = 2) -> str:
-    """A ratio as a change in percent."""
-    return NONE if ratio is None else f"{(ratio - 1) * 100:+.{digits}f}%".replace("-", "−")
+    """A ratio as a change in percent; from a hundredfold on as a multiple."""
+    if ratio is None:
+        return NONE
+    if ratio >= _MULTIPLE:
+        return f"× {number(ratio, 0) if ratio < _LARGEST else number(ratio)}"
+    return f"{(ratio - 1) * 100:+.{digits}f}%".replace("-", "−")
 
 
 def span(interval: Sequence[float]) -> str:

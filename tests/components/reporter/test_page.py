@@ -9,7 +9,9 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from components.reporter.figures import slices_figure
 from components.reporter.page import render_page
+from components.reporter.page_view import page_view
 from components.reporter.report_data import report_data
 from components.reporter.report_files import write_report
 from components.reporter.report_sources import ReportSources
@@ -171,3 +173,55 @@ def test_both_files_are_written_and_tell_the_same(tmp_path: Path):
     assert stored["verdict"]["state"] == state == "pushed"
     page = (tmp_path / "new" / "report" / "report.html").read_text()
     assert stored["verdict"]["headline"] in page.replace("&#39;", "'")
+
+
+def test_slices_that_differ_far_from_their_beginnings_keep_rows_of_their_own():
+    names = [f"{'a' * 40}{middle}{'z' * 40}" for middle in ("1", "2", "3")] + ["b" * 50 + "1", "b" * 50 + "2"]
+    rows = [{"by": "source", "slice": name, "ratio": 1.0 + i} for i, name in enumerate(names)]
+    figure = slices_figure(rows, {"ratio": 1.0})
+    assert figure is not None
+    labels = [trace["y"][0] for trace in figure["data"]]
+    assert len(set(labels)) == 6
+    assert max(map(len, labels)) < 40
+
+
+def _slices_row(statuses: list[str]) -> list[dict[str, Any]]:
+    checks = [
+        {"about": f"Slice {i}", "slice": f"s={i}", "status": status, "sentence": "…"}
+        for i, status in enumerate(statuses)
+    ]
+    rows = page_view({"evaluation": {"checks": checks}})["checks"]
+    return [row for row in rows if row["about"] == "Slices"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "status", "sentence"),
+    [
+        (["passed", "passed"], "passed", "2 slices: 2 judged, 2 of them within their limit."),
+        (
+            ["passed", "not judged", "not judged"],
+            "not judged",
+            "3 slices: 1 judged, 1 of them within their limit; 2 too small to judge.",
+        ),
+        (["not judged", "not judged"], "not judged", "2 slices: none judged; 2 too small to judge."),
+        (["failed", "passed"], "passed", "2 slices: 2 judged, 1 of them within their limit."),
+    ],
+)
+def test_slices_nobody_judged_are_not_said_to_be_good(statuses: list[str], status: str, sentence: str):
+    (row,) = _slices_row(statuses)
+    assert (row["status"], row["sentence"]) == (status, sentence)
+
+
+def test_slices_that_all_failed_need_no_row_more():
+    assert _slices_row(["failed", "warning"]) == []
+
+
+def test_a_reported_slice_far_above_its_limit_is_a_warning_however_small(tmp_path: Path):
+    gains = {"code": 0.6, "notes": 0.5, "bad": -0.3}
+    results = example_results(gains, slices={"min_documents": 50}, max_fraction=1.0)
+    assert results["blessed"]
+    sources = run_folders(tmp_path)
+    (tmp_path / "evaluation" / "results.json").write_text(json.dumps(results))
+    page = Page(render_page(report_data(sources)))
+    assert "Slice source=bad is too small to be judged" in page.text
+    assert "Hold out more of the slice source=bad" in page.text

@@ -73,8 +73,17 @@ def test_a_package_that_cannot_serve_has_a_step_of_its_own():
         ({"ratio": 1.0}, "the same as the pretrained model."),
         ({"interval": None}, "12.0% below the pretrained model."),
         ({"perplexity": None}, "not finite"),
+        (
+            {"baseline": "pushed version 9", "baseline_version": 9, "stable_version": 4},
+            ". The stable version is 4, with which it was not compared.",
+        ),
     ],
 )
 def test_the_headline_says_the_change_and_how_sure_it_is(changes: dict[str, Any], words: str):
     assert words in headline({**FIGURES, **changes})
     assert headline({}) == ""
+
+
+@pytest.mark.parametrize("stable", [None, 9])
+def test_a_stable_version_that_is_the_baseline_is_not_named_again(stable: int | None):
+    assert "stable" not in headline({**FIGURES, "baseline_version": 9, "stable_version": stable})
