@@ -83,6 +83,31 @@ def test_neither_batch_size_nor_padding_matters(
 
 
 @WARM
+@given(st.lists(ids, min_size=3, max_size=16), st.integers(1, 8), st.data())
+def test_padding_has_one_side_and_ids_in_front_are_context(
+    scorer: CheckpointScorer, row: list[int], padding: int, data: st.DataObject
+):
+    """Behind a row's length anything may lie; the signature knows no padding in front.
+
+    Positions count from a row's first id, so what stands in front is text: it is never scored, since
+    `score_from` points behind it, but it is read.
+    """
+    front = data.draw(st.lists(ids, min_size=padding, max_size=padding))
+    behind = data.draw(st.lists(ids, min_size=padding, max_size=padding))
+    start = np.array([len(front) + 1], np.int32)
+    length = np.array([len(front) + len(row)], np.int32)
+    plain, scored = scorer.score(np.array([[*front, *row]], np.int32), length, start)
+    padded, counted = scorer.score(np.array([[*front, *row, *behind]], np.int32), length, start)
+    assert scored.tolist() == counted.tolist() == [len(row) - 1]
+    assert padded == pytest.approx(plain, rel=1e-5)
+    singly = sum(
+        float(scorer.score(np.array([[*front, *row]], np.int32), np.array([t + 1]), np.array([t]))[0][0])
+        for t in range(len(front) + 1, len(front) + len(row))
+    )
+    assert plain[0] == pytest.approx(singly, rel=1e-4)
+
+
+@WARM
 @given(documents, st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_matter(
     scorer: CheckpointScorer, rows: list[list[int]], order: random.Random
