@@ -75,8 +75,16 @@ class RunConfig(BaseModel):
 
     @property
     def pipeline_root(self) -> Path:
-        """Folder of the artifacts, absolute."""
+        """Folder of the artifacts of all runs, absolute."""
         return (self.workdir / "artifacts" / self.name).resolve()
+
+    def run_root(self, run_id: str) -> Path:
+        """Folder of the artifacts that one run makes, absolute.
+
+        TFX names an artifact's folder after its execution's id, and a new or restored metadata database
+        gives ids out again: in one folder for all runs it would write into the files of older ones.
+        """
+        return self.pipeline_root / run_id
 
     @property
     def runs_directory(self) -> Path:
@@ -98,7 +106,7 @@ class RunConfig(BaseModel):
             raise ConfigError(
                 f"configuration {path} cannot be read: {reason}.",
                 field=str(path),
-                remedy="Name an existing file, e.g. `--config configs/demo.yaml`.",
+                remedy="Name an existing file with --config; `tokenmill init` writes a first one.",
             ) from error
         except yaml.constructor.ConstructorError as error:
             raise ConfigError(

@@ -67,7 +67,7 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
     told = _reporter(config, run_id, examples=corpus, training=train, package=export, judges=judges)
     return tfx.dsl.Pipeline(
         pipeline_name=config.name,
-        pipeline_root=str(config.pipeline_root),
+        pipeline_root=str(config.run_root(run_id)),
         components=[*data, *training, export, *judges, told],
         enable_cache=True,
         # A compiled pipeline is written down and sent about; the runner adds the password.

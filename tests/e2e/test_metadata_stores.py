@@ -87,7 +87,6 @@ def config(server: DatabaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def _data_part(config: RunConfig, run_id: str) -> tfx.dsl.Pipeline:
     """Transform has several outputs, whose names a store must keep apart."""
-    del run_id
     corpus = corpus_example_gen(config.corpus, checkpoint=config.model.checkpoint)
     examples = corpus.outputs["examples"]
     statistics = tfx.components.StatisticsGen(examples=examples)
@@ -101,7 +100,7 @@ def _data_part(config: RunConfig, run_id: str) -> tfx.dsl.Pipeline:
     )
     return tfx.dsl.Pipeline(
         pipeline_name=config.name,
-        pipeline_root=str(config.pipeline_root),
+        pipeline_root=str(config.run_root(run_id)),
         components=[corpus, statistics, schema, transform],
         enable_cache=True,
         metadata_connection_config=connection_proto(config.metadata_connection, with_password=False),
