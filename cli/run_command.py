@@ -146,4 +146,4 @@ def _finish(config: RunConfig, record: RunRecord, as_json: bool) -> str | None:
 
 
 def _why(record: RunRecord) -> str:
-    return " ".join(record.reasons) or "no verdict was recorded."
+    return " ".join(record.faults) or "no verdict was recorded."

@@ -51,6 +51,7 @@ def verdicts(components: Components) -> dict[str, Any]:
     """Both validators' verdicts and reasons, by the names of RunRecord's fields."""
     found: dict[str, Any] = {}
     reasons: list[str] = []
+    faults: list[str] = []
     validators = (
         ("blessed", "PerplexityEvaluator", "model_blessing"),
         ("servable", "ServingValidator", "infra_blessing"),
@@ -60,8 +61,11 @@ def verdicts(components: Components) -> dict[str, Any]:
         if folder is not None and "blessed" in properties:
             found[name] = properties["blessed"] == 1
             told = _read_json(folder / REASONS_FILE).get("reasons")
-            reasons += map(str, told if isinstance(told, list) else [properties.get(MESSAGE_PROPERTY, "")])
-    return {**found, "reasons": tuple(reasons)}
+            told = told if isinstance(told, list) else [properties.get(MESSAGE_PROPERTY, "")]
+            reasons += map(str, told)
+            if not found[name]:
+                faults += (str(reason) for reason in told if not str(reason).startswith("Warning:"))
+    return {**found, "reasons": tuple(reasons), "faults": tuple(faults)}
 
 
 def push(components: Components) -> dict[str, Any]:

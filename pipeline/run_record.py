@@ -33,6 +33,7 @@ class RunRecord:
         baseline: what the baseline was, in words.
         blessed: the evaluator's verdict, None before there was one.
         reasons: why, by both validators.
+        faults: those of the reasons that forbade the push.
         servable: the serving validator's verdict.
         pushed_version: version pushed, or None.
         pushed_path: where it lies, or None.
@@ -60,6 +61,7 @@ class RunRecord:
     blessed: bool | None = None
     servable: bool | None = None
     reasons: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     pushed_version: int | None = None
     pushed_path: str | None = None
     content_hash: str = ""

@@ -146,7 +146,10 @@ def _against_chance(ratio: Estimate, gate: GateConfig, label: str) -> Check:
     limit = min(1.0, gate.max_ratio) if gain else gate.max_ratio
     about, name = "More than chance", "gate.chance"
     if math.isfinite(ratio.high) and ratio.high <= limit * (1 + ROUNDING):
-        sentence = f"It is more than chance: at most {ratio.high:.4f} × the perplexity of the {label}."
+        sentence = (
+            f"{'The gain' if gain else 'Staying within the limit'} is more than chance: the interval ends at "
+            f"{ratio.high:.4f} × the perplexity of the {label}."
+        )
         return Check(name, about, "passed", sentence, ratio.high, limit)
     if math.isfinite(ratio.high):
         sentence = (
