@@ -106,7 +106,11 @@ def test_what_fits_passes_and_nothing_is_left_behind(folder: Path):
         ({"workdir": "file"}, ConfigError, r"`workdir`: .*file cannot be written: Not a directory.*writable"),
         ({"workdir": "file/below"}, ConfigError, "`workdir`: "),
         ({"workdir": "/proc/tokenmill"}, ConfigError, "`workdir`: /proc/tokenmill"),
-        ({"workdir": "runs [new]"}, ConfigError, r"`workdir`: .*runs \[new\].* holds \[ and \], .*has none of"),
+        (
+            {"workdir": "runs [new]"},
+            ConfigError,
+            r"`workdir`: .*runs \[new\].* holds \[ and \], .*has none of",
+        ),
         ({"workdir": "a*b/work"}, ConfigError, r"`workdir`: .*a\*b/work.* holds \*, "),
         ({"workdir": "really?"}, ConfigError, r"`workdir`: .* holds \?, "),
         ({"workdir": "back\\slash"}, ConfigError, r"`workdir`: .* holds \\, "),
