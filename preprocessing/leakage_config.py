@@ -23,4 +23,10 @@ class LeakageConfig(BaseModel):
         le=1,
         description="Part of a held-out document's shingles that a training document must hold to leak it.",
     )
-    shingle: int = Field(5, ge=1, le=50, description="Words per shingle; letters in scripts without spaces.")
+    shingle: int = Field(
+        7,
+        ge=1,
+        le=50,
+        description="Words, operators and brackets per shingle; letters in scripts without spaces. Case, "
+        "white space and the punctuation of sentences do not count.",
+    )

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class NearDuplicateConfig(BaseModel):
-    """Near-duplicates within the corpus, found by MinHash over shingles of words."""
+    """Near-duplicates within the corpus, found by MinHash over shingles of words and operators."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,7 +24,13 @@ class NearDuplicateConfig(BaseModel):
         description="Two documents are near-duplicates if they share at least this part of their shingles "
         "(Jaccard similarity, estimated).",
     )
-    shingle: int = Field(5, ge=1, le=50, description="Words per shingle; letters in scripts without spaces.")
+    shingle: int = Field(
+        7,
+        ge=1,
+        le=50,
+        description="Words, operators and brackets per shingle; letters in scripts without spaces. Case, "
+        "white space and the punctuation of sentences do not count.",
+    )
     permutations: int = Field(
         128,
         ge=16,

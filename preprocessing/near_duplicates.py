@@ -71,7 +71,7 @@ class NearDuplicates:
 
         Args:
             key: names it in the result.
-            text: all of it; texts without words are nobody's duplicate.
+            text: all of it; texts without words and signs are nobody's duplicate.
         """
         if self._config.action == "off":
             return

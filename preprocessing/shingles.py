@@ -1,9 +1,10 @@
-"""Shingles: overlapping runs of words, as hashes that are equal on every machine."""
+"""Shingles: overlapping runs of words and symbols, as hashes that are equal on every machine."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 
 import numpy as np
 import numpy.typing as npt
@@ -13,44 +14,57 @@ Hashes = npt.NDArray[np.uint64]
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_OPERATOR = (
+    r"#$%&*+/:<=>@\\^|~\-\u00a2-\u00a9\u00ac\u00ae-\u00b1\u00d7\u00f7\u20a0-\u20cf\u2190-\u2bff"
+    r"\U0001f000-\U0001faff"
+)
+"""Signs with a meaning of their own: operators, currencies, arrows, emoji."""
+
+_TOKEN = re.compile(
+    rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+"  # a word
+    rf"|[!?.]?[{_OPERATOR}][{_OPERATOR}!?]*"  # a run of signs: `+`, `!=`, `:=`
+    r"|[()\[\]{}]"
+    r"|!(?=[\w(])|(?<=\w)\.(?=\w)"  # `!found` and `a.b`, not those that end a sentence
+)
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _MASK = 2**64 - 1
-_KNOWN_WORDS = 100_000
+_KNOWN_TOKENS = 100_000
 
 
-class _WordHashes(dict[str, int]):
-    """Hash of each word, computed once; bounded, so that a corpus without end does not fill it."""
+class _TokenHashes(dict[str, int]):
+    """Hash of each token, computed once; bounded, so that a corpus without end does not fill it."""
 
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _KNOWN_WORDS:
+    def __missing__(self, token: str) -> int:
+        if len(self) >= _KNOWN_TOKENS:
             self.clear()
-        digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        self[word] = value = int.from_bytes(digest, "little")
+        digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        self[token] = value = int.from_bytes(digest, "little")
         return value
 
 
-_hashes = _WordHashes()
+_hashes = _TokenHashes()
 
 
 def shingles(text: str, size: int) -> Hashes:
-    """Hashes of all runs of `size` words, in the order of the text.
+    """Hashes of all runs of `size` tokens, in the order of the text.
 
-    Words are what `\\w+` matches, without regard to case; of scripts that write no spaces each letter
-    counts as a word. White space and punctuation do not matter.
+    A token is a word (what `\\w+` matches; of scripts that write no spaces each letter), a run of
+    operators, a bracket, or a sign that stands where no sentence has one. So code with another operator
+    is another text, while prose with other commas, stops, quotation marks or dashes is not. Case, white
+    space and how Unicode composes a letter (NFKC) do not matter.
 
     Args:
         text: any.
-        size: words per shingle; a shorter text is one shingle.
+        size: tokens per shingle; a shorter text is one shingle.
 
     Returns:
-        [max(words − size + 1, 1)] uint64, or [0] for a text without words.
+        [max(tokens − size + 1, 1)] uint64, or [0] for a text without tokens.
     """
-    words = _WORD.findall(text.casefold())
-    if not words:
+    tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
+    if not tokens:
         return np.empty(0, np.uint64)
-    values = np.fromiter(map(_hashes.__getitem__, words), np.uint64, len(words))
-    return _mixed(_combined(values, min(size, len(words))))
+    values = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
+    return _mixed(_combined(values, min(size, len(tokens))))
 
 
 def _combined(values: Hashes, size: int) -> Hashes:

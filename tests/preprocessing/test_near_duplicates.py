@@ -27,7 +27,7 @@ def find(documents: list[tuple[str, list[str]]], **config) -> NearDuplicateResul
     return search.result()
 
 
-def similarity(one: list[str], other: list[str], size: int = 5) -> float:
+def similarity(one: list[str], other: list[str], size: int = 7) -> float:
     a, b = (set(shingles(" ".join(words), size).tolist()) for words in (one, other))
     return len(a & b) / len(a | b)
 
@@ -44,7 +44,7 @@ def test_what_differs_enough_stays():
     other = changed(text(1), list(range(0, 400, 20)))
     assert similarity(text(1), other) < 0.7
     assert find([("a", text(1)), ("b", other)]).duplicates == {}
-    assert find([("a", text(1)), ("b", other)], threshold=0.5).duplicates == {"b": "a"}
+    assert find([("a", text(1)), ("b", other)], threshold=0.4).duplicates == {"b": "a"}
 
 
 def test_a_chain_is_one_cluster_named_by_its_first():
@@ -60,7 +60,7 @@ def test_most_pairs_above_the_threshold_are_found_and_few_below():
     above = below = 0
     for seed in range(40):
         near, far = changed(text(seed), [200]), changed(text(seed), list(range(0, 400, 40)))
-        assert similarity(text(seed), near) > 0.97
+        assert similarity(text(seed), near) > 0.96
         assert similarity(text(seed), far) < 0.82
         found = find([("a", text(seed)), ("near", near), ("far", far)])
         above += "near" in found.duplicates
@@ -76,7 +76,7 @@ def test_a_large_bucket_is_one_cluster():
 
 
 def test_short_and_empty_texts():
-    documents = [("a", ["hi"]), ("b", []), ("c", ["Hi!"]), ("d", ["--"]), ("e", ["there"])]
+    documents = [("a", ["hi"]), ("b", []), ("c", ["Hi!"]), ("d", ["...", "“”"]), ("e", ["there"])]
     found = find(documents)
     assert found.duplicates == {"c": "a"}
     assert found.documents == 5
