@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +76,18 @@ def corpus_example_gen(
     """
     if corpus_fingerprint is None:
         corpus_fingerprint = fingerprint(list_files(config.sources, config.spans))
-    template = read_chat_template(checkpoint) if config.has_chat else ""
+    template = read_chat_template(checkpoint, config.chat_date) if config.has_chat else ""
     return CorpusExampleGen(config, corpus_fingerprint, template)
 
 
-def read_chat_template(checkpoint: Path | None) -> str:
-    """A checkpoint's chat template as `ChatTemplate.to_json()`.
+def read_chat_template(checkpoint: Path | None, today: date | None = None) -> str:
+    """A checkpoint's chat template as `ChatTemplate.to_json()`, with the date it is to show.
 
     Raises:
         ConfigError: there is no checkpoint or it has no chat template.
         CheckpointError: its tokenizer cannot be reproduced or the template is not valid.
     """
-    template = None if checkpoint is None else load_chat_template(checkpoint)
+    template = None if checkpoint is None else load_chat_template(checkpoint, today)
     if template is None:
         raise ConfigError(
             f"the corpus holds conversations, but the tokenizer of {checkpoint} has no chat template.",

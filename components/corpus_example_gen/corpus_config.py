@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -62,6 +63,11 @@ class CorpusConfig(BaseModel):
         ge=1024,
         le=2**30,
         description="A longer row of a table is a broken row; no more of it is held in memory.",
+    )
+    chat_date: date = Field(
+        date(2024, 7, 26),
+        description="The date that chat templates with `strftime_now` show, the same in every run; by "
+        "default that which Llama's templates fall back to.",
     )
     near_duplicates: NearDuplicateConfig = Field(
         default_factory=NearDuplicateConfig, description="What to do with nearly equal documents."

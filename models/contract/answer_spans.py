@@ -81,6 +81,8 @@ class _Turn:
         self._content = str(messages[index].get("content", "")).strip()
         self._prompt = _rendered(text_of, index, True)
         self._whole = _rendered(text_of, index + 1, False)
+        before = _rendered(text_of, index, False)
+        self._header = self._prompt.removeprefix(before) if self._prompt.startswith(before) else ""
         self._find = find
 
     def span(self, after: int) -> Span:
@@ -99,7 +101,9 @@ class _Turn:
         place = -1 if stop is None else self._text.rfind(self._content, after, marks[-1] if marks else stop)
         if place < 0:
             raise self._lost()
-        return place
+        # What a template puts between the prompt and the content is learned wherever it stands.
+        header = self._text.rfind(self._header, after, place) if self._header else -1
+        return place if header < 0 else header + len(self._header)
 
     def _end(self, begin: int, stop: int | None) -> int:
         """Where an answer ends, given where its turn does if that is known."""

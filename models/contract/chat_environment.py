@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 from functools import cache
 from typing import Any, NoReturn
 
@@ -35,7 +34,7 @@ class AnswerBlock(Extension):
 def chat_environment() -> ImmutableSandboxedEnvironment:
     """One environment for all templates: immutable data, no attributes that begin with `_`.
 
-    Templates see `raise_exception`, `strftime_now`, loop controls and a `tojson` that escapes nothing,
+    Templates see `raise_exception`, loop controls and a `tojson` that escapes nothing,
     as those written for Hugging Face transformers expect (`apply_chat_template`).
     """
     environment = ImmutableSandboxedEnvironment(
@@ -43,7 +42,6 @@ def chat_environment() -> ImmutableSandboxedEnvironment:
     )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
     return environment
 
 

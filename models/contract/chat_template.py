@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from itertools import pairwise
 from typing import Any, Self
 
@@ -40,6 +41,7 @@ class ChatTemplate:
         special_tokens: contents of the tokenizer's special tokens.
         bos_token: value of the template's `bos_token`; counts as a special token.
         eos_token: likewise.
+        today: the date that `strftime_now` gives the template; that of the call if not given.
 
     Raises:
         CheckpointError: the source is no Jinja template.
@@ -52,7 +54,9 @@ class ChatTemplate:
         *,
         bos_token: str | None = None,
         eos_token: str | None = None,
+        today: date | None = None,
     ) -> None:
+        self._today = today
         self._source, self._bos, self._eos = source, bos_token or "", eos_token or ""
         self._specials = sorted({*special_tokens, self._bos, self._eos} - {""})
         self._guard = SpecialGuard(self._specials)
@@ -68,7 +72,9 @@ class ChatTemplate:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`."""
-        return cls(**json.loads(text))
+        fields = json.loads(text)
+        today = fields.pop("today", None)
+        return cls(**fields, today=None if today is None else date.fromisoformat(today))
 
     def to_json(self) -> str:
         """Everything that decides what it renders; equal templates give equal texts."""
@@ -78,6 +84,7 @@ class ChatTemplate:
                 "special_tokens": self._specials,
                 "bos_token": self._bos,
                 "eos_token": self._eos,
+                "today": None if self._today is None else self._today.isoformat(),
             }
         )
 
@@ -106,7 +113,7 @@ class ChatTemplate:
 
         Raises:
             InvalidInputError: a message is not of the right form, the template refuses the
-                conversation, or it does not show where an answer lies.
+                conversation, or it does not show where an answer lies or the tools it calls.
         """
         try:
             checked = self._guard.hide(checked_messages(messages), "messages")
@@ -117,10 +124,12 @@ class ChatTemplate:
         def text_of(count: int, prompt: bool) -> str:
             return unmarked(self._text(checked[:count], prompt, offered))[0]
 
-        text, marked = unmarked(self._text(checked, add_generation_prompt, offered))
+        whole = self._text(checked, add_generation_prompt, offered)
+        text, marked = unmarked(whole)
         specials = self._guard.find(text)
         if add_generation_prompt:
             return tuple(self._segments(text, specials, []))
+        self._check_calls(checked, whole, offered)
         if marked:
             return tuple(self._segments(text, specials, with_end_marks(marked, specials)))
         answers = answer_spans(checked, text, specials, text_of, self._guard.find)
@@ -135,12 +144,31 @@ class ChatTemplate:
                 add_generation_prompt=prompt,
                 bos_token=self._bos,
                 eos_token=self._eos,
+                strftime_now=self._strftime,
             )
         except _FAULTS as error:
             reason = self._guard.show(str(error)) or type(error).__name__
             raise InvalidInputError(
                 f"the model's chat template refuses the conversation: {reason.rstrip('.')}.", field="messages"
             ) from error
+
+    def _strftime(self, form: str) -> str:
+        if self._today is None:
+            return datetime.now().strftime(form)
+        return datetime.combine(self._today, time()).strftime(form)
+
+    def _check_calls(self, messages: list[dict[str, Any]], text: str, tools: list[Any] | None) -> None:
+        """Refuse a conversation with calls that the template does not show: it would teach to be silent."""
+        for index, message in enumerate(messages):
+            if not (message["role"] == "assistant" and message.get("tool_calls")):
+                continue
+            bare = {"content": "", **{name: value for name, value in message.items() if name != "tool_calls"}}
+            if self._text([*messages[:index], bare, *messages[index + 1 :]], False, tools) == text:
+                raise InvalidInputError(
+                    f"messages[{index}]: the chat template does not show this answer's tool_calls.",
+                    field=f"messages[{index}].tool_calls",
+                    remedy="Take a chat template that shows them, or leave the conversation out.",
+                )
 
     def _segments(self, text: str, specials: Sequence[Span], learned: Sequence[Span]) -> Iterator[Segment]:
         """Cut the text at special tokens and at the borders of what is learned."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import date
 
 import pytest
 from hypothesis import given, settings
@@ -277,3 +278,23 @@ def test_it_survives_writing_and_says_what_decides_it():
     assert ChatTemplate.from_json(one.to_json()).render(TURNS) == one.render(TURNS)
     assert one.to_json() == ChatTemplate(CHATML, SPECIALS[::-1], **MARKS).to_json()
     assert one.to_json() != template(TRIMMED).to_json()
+
+
+def test_a_fixed_date_is_shown_and_recorded():
+    template = ChatTemplate("{{ strftime_now('%d %b %Y') }}", today=date(2024, 7, 26))
+    (segment,) = ChatTemplate.from_json(template.to_json()).render([{"role": "user", "content": "a"}])
+    assert segment.text == "26 Jul 2024"
+
+
+def test_what_a_template_puts_before_the_last_answer_is_learned_after_another_answer_too():
+    source = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+        "{% if m.role == 'assistant' and loop.last %}<think>\n\n</think>\n\n{% endif %}"
+        "{{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    template = ChatTemplate(source, ["<|im_start|>", "<|im_end|>"])
+    answers = [{"role": "assistant", "content": content} for content in ("one", "two")]
+    messages = [{"role": "user", "content": "q"}, *answers]
+    learned = "".join(one.text for one in template.render(messages) if one.learned)
+    assert learned.endswith("<think>\n\n</think>\n\ntwo<|im_end|>")
