@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,13 @@ from typing import NoReturn
 
 from models.contract.errors import DataError
 from preprocessing.corpus_format import FileFormat
+from preprocessing.corpus_options import check_options
 from preprocessing.corpus_source import CorpusSource
 from preprocessing.glob_filter import GlobFilter
 from preprocessing.span_paths import SpanPath, find_spans
 from preprocessing.span_window import SpanWindow
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,26 +50,38 @@ class CorpusFile:
 def list_files(sources: Sequence[CorpusSource], spans: SpanWindow | None = None) -> list[CorpusFile]:
     """Every file of the sources, in the order of the sources, then of spans and paths.
 
-    Links to folders are not followed.
+    Links to folders are not followed; a warning names them.
 
     Args:
         sources: the corpus.
         spans: which spans of those sources that have some; the newest by default.
 
     Raises:
-        DataError: a source does not exist, cannot be listed, has no matching file or none of the spans.
+        DataError: a source does not exist, cannot be listed, has no matching file or none of the spans, an
+            end of the window is not there, or a source has options or files that do not fit its format.
     """
+    window = spans or SpanWindow()
     found = {source.name: find_spans(str(source.root)) for source in sources if source.has_spans}
-    chosen = set((spans or SpanWindow()).choose(one.span for paths in found.values() for one in paths))
+    there = {one.span for paths in found.values() for one in paths}
+    chosen = set(window.choose(there))
     files: list[CorpusFile] = []
     for source in sources:
         if source.has_spans:
             wanted = [one for one in found[source.name] if one.span in chosen]
             if not wanted:
-                raise _no_span(source, found[source.name], spans or SpanWindow(), chosen)
-            files += [file for one in wanted for file in _list_span(source, one)]
+                raise _no_span(source, found[source.name], window, chosen)
+            listed = [file for one in wanted for file in _list_span(source, one)]
         else:
-            files += _list_source(source)
+            listed = _list_source(source)
+        check_options(source, [(file.location, file.format) for file in listed])
+        files += listed
+    if there and (absent := window.absent(there)):
+        raise DataError(
+            f"`corpus.spans` asks for {window}, but there is no span {' and no span '.join(map(str, absent))}"
+            f"; the newest there are {sorted(there)[-20:]}.",
+            field="corpus.spans",
+            remedy="Wait for it, or give `first` and `last` as spans that are there.",
+        )
     return files
 
 
@@ -73,6 +89,18 @@ def spans_left_out(sources: Sequence[CorpusSource], files: Sequence[CorpusFile])
     """Spans that are there but that no file of a listing belongs to, ascending."""
     there = {one.span for source in sources if source.has_spans for one in find_spans(str(source.root))}
     return sorted(there - {file.span for file in files if file.span is not None})
+
+
+def spans_missing(sources: Sequence[CorpusSource], spans: SpanWindow) -> dict[str, list[int]]:
+    """Source → spans that were asked for, or that another source has, and that it lacks, at most 100."""
+    found = {
+        source.name: {one.span for one in find_spans(str(source.root))}
+        for source in sources
+        if source.has_spans
+    }
+    asked = spans.asked(set().union(*found.values()))
+    lacking = {name: [span for span in asked if span not in there] for name, there in found.items()}
+    return {name: missing[:100] for name, missing in lacking.items() if missing}
 
 
 def fingerprint(files: Sequence[CorpusFile]) -> str:
@@ -129,6 +157,8 @@ def _walk(root: Path, matches: GlobFilter) -> Iterator[str]:
         relative = Path(folder).relative_to(root).as_posix()
         prefix = "" if relative == "." else f"{relative}/"
         subfolders[:] = [name for name in subfolders if not matches.prunes(prefix + name)]
+        for name in filter(lambda name: os.path.islink(os.path.join(folder, name)), subfolders):
+            _log.warning("corpus folder %s is a link, which is not followed.", os.path.join(folder, name))
         yield from (prefix + name for name in names if os.path.isfile(os.path.join(folder, name)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,12 @@ from preprocessing.corpus_plan import DROPPED, SPLITS, CorpusPlan, InspectedFile
 
 
 def corpus_report(
-    plan: CorpusPlan, *, actions: dict[str, dict[str, Any]], spans_left_out: Sequence[int] = ()
+    plan: CorpusPlan,
+    *,
+    actions: dict[str, dict[str, Any]],
+    spans_left_out: Sequence[int] = (),
+    spans_asked: str = "",
+    spans_missing: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Any]:
     """The report as JSON values; of each kind of loss the number and the first examples.
 
@@ -21,6 +26,8 @@ def corpus_report(
         plan: decided.
         actions: settings of `near_duplicates` and `leaks`, put beside their counts.
         spans_left_out: spans that are there but outside of the window.
+        spans_asked: the window in words.
+        spans_missing: source → spans of the window that it lacks.
 
     Returns:
         `rows`: read; `documents`: kept.
@@ -32,7 +39,8 @@ def corpus_report(
         and `broken_rows`. With `action: report` the counted documents were kept.
         `examples`: kind of loss → the first of them, as `left out = kept` where another was kept.
         `dead_letters`: count of the lines of dead_letters.jsonl, fraction of all rows, reason → count.
-        `spans`: read (span → documents kept), newest, left_out; None if no source has spans.
+        `spans`: asked, read (span → documents kept), missing (source → spans), newest, left_out; None
+            if no source has spans.
     """
     rows = sum(one.summary.rows for one in plan.files)
     letters = _dead_letters(plan.files, rows)
@@ -46,7 +54,7 @@ def corpus_report(
         "left_out": {kind: {"count": count, **actions.get(kind, {})} for kind, count in counts.items()},
         "examples": {kind: named for kind, named in examples.items() if named},
         "dead_letters": letters,
-        "spans": _spans(plan, spans_left_out),
+        "spans": _spans(plan, spans_left_out, spans_asked, spans_missing or {}),
     }
 
 
@@ -112,7 +120,9 @@ def _dead_letters(files: Sequence[InspectedFile], rows: int) -> dict[str, Any]:
     return {"count": count, "fraction": count / rows if rows else 0.0, "reasons": dict(reasons.most_common())}
 
 
-def _spans(plan: CorpusPlan, left_out: Sequence[int]) -> dict[str, Any] | None:
+def _spans(
+    plan: CorpusPlan, left_out: Sequence[int], asked: str, missing: Mapping[str, Sequence[int]]
+) -> dict[str, Any] | None:
     kept: Counter[int] = Counter()
     for index, one in enumerate(plan.files):
         if one.file.span is not None:
@@ -120,6 +130,8 @@ def _spans(plan: CorpusPlan, left_out: Sequence[int]) -> dict[str, Any] | None:
     if not kept:
         return None
     return {
+        "asked": asked,
+        "missing": {source: list(spans) for source, spans in missing.items()},
         "read": {str(span): kept[span] for span in sorted(kept)},
         "newest": max(kept),
         "left_out": list(left_out),

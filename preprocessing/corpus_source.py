@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sysconfig
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from preprocessing.corpus_format import FileFormat, detect_format
 from preprocessing.glob_filter import glob_fault
@@ -14,6 +14,9 @@ from preprocessing.span_paths import has_spans, span_fault
 
 STDLIB = "{stdlib}"
 """In a source's path: the standard library's folder of the running interpreter."""
+
+FIELDS = ("text_field", "id_field", "group_field")
+"""Options that name a field of a row."""
 
 HIDDEN = ("**/.*", "**/.*/**")
 
@@ -29,7 +32,8 @@ class CorpusSource(BaseModel):
     )
     path: str = Field(
         min_length=1,
-        description="Folder of files, or one file. `~` is expanded; `{stdlib}` stands for the standard "
+        description="Folder of files, or one file; links to folders below it are not "
+        "followed. `~` is expanded; `{stdlib}` stands for the standard "
         "library of the running Python interpreter. `{SPAN}` (or `{YYYY}`, `{MM}` and `{DD}`) stands for "
         "the number of a span, `{VERSION}` for its version, as in TFX: of each span the newest version is "
         "read, of the spans those of `corpus.spans`.",
@@ -46,9 +50,10 @@ class CorpusSource(BaseModel):
     format: Literal["auto", "text", "jsonl", "chat", "csv", "parquet", "tfrecord"] = Field(
         "auto",
         description="`text`: a file is one document. `jsonl`, `csv` (with a header line), `parquet` and "
-        "`tfrecord` (of tf.Examples): a row is one document. `chat`: JSON Lines of conversations, rendered "
-        "by the model's chat template; only the assistant's answers are learned. `auto`: by the file's "
-        "suffix, `text` for unknown ones; chat is never guessed. Files ending in .gz are unpacked.",
+        "`tfrecord` (of tf.Examples): a row is one document. `chat`: JSON Lines or Parquet of "
+        "conversations, rendered by the model's chat template; only the assistant's answers are learned. "
+        "`auto`: by the file's suffix, `text` for unknown ones; chat is never guessed, `.json` is refused. "
+        "gzipped files are unpacked.",
     )
     text_field: str | None = Field(
         None,
@@ -76,9 +81,10 @@ class CorpusSource(BaseModel):
     weight: float = Field(
         1.0,
         gt=0,
+        le=100,
         allow_inf_nan=False,
         description="How often training draws this source's documents: 2 twice as often, 0.5 half of them "
-        "per pass.",
+        "per pass; 100 at most, as each draw of a pass takes memory.",
     )
 
     @field_validator("path")
@@ -104,6 +110,15 @@ class CorpusSource(BaseModel):
             if fault := glob_fault(glob):
                 raise ValueError(f"glob {glob!r} {fault}")
         return globs
+
+    @model_validator(mode="after")
+    def _options_fit_the_format(self) -> Self:
+        useless = [name for name in FIELDS if self.format == "text" and getattr(self, name) is not None]
+        if self.delimiter is not None and self.format not in ("auto", "csv"):
+            useless.append("delimiter")
+        if useless:
+            raise ValueError(f"{useless[0]} has no meaning with format: {self.format}; remove one of them")
+        return self
 
     @property
     def root(self) -> Path:

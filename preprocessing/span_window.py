@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -19,8 +19,10 @@ class SpanWindow(BaseModel):
         description="Read this many of the newest spans (a rolling window). Without `first` and `last` "
         "the default is 1, the newest span only, as TFX's ExampleGen reads.",
     )
-    first: int | None = Field(None, ge=0, description="Oldest span to read.")
-    last: int | None = Field(None, ge=0, description="Newest span to read; by default the newest there is.")
+    first: int | None = Field(None, ge=0, description="Oldest span to read; must be there.")
+    last: int | None = Field(
+        None, ge=0, description="Newest span to read, which must be there; by default the newest there is."
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -44,6 +46,16 @@ class SpanWindow(BaseModel):
         if self.newest is None and self.last is not None:
             return tuple(found)
         return tuple(found[-(self.newest or 1) :])
+
+    def absent(self, spans: Collection[int]) -> tuple[int, ...]:
+        """`first` and `last`, where they are given and not among the spans there are."""
+        return tuple(sorted({end for end in (self.first, self.last) if end is not None} - set(spans)))
+
+    def asked(self, spans: Collection[int]) -> tuple[int, ...]:
+        """The spans that should be there: all between `first` and `last`, else those chosen."""
+        if self.first is not None and self.last is not None:
+            return tuple(range(self.first, self.last + 1))
+        return self.choose(spans)
 
     def __str__(self) -> str:
         """As a message says it."""

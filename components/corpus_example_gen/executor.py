@@ -19,7 +19,7 @@ from components.corpus_example_gen.corpus_config import CorpusConfig
 from components.corpus_example_gen.corpus_inspection import CorpusInspection
 from components.corpus_example_gen.example_writer import write_examples
 from components.corpus_example_gen.report_file import DEAD_LETTERS, REPORT
-from preprocessing.corpus_files import list_files, spans_left_out
+from preprocessing.corpus_files import list_files, spans_left_out, spans_missing
 from preprocessing.corpus_plan import SPLITS, CorpusPlan
 from preprocessing.corpus_report import bad_row_counts, corpus_report
 from preprocessing.records.read_settings import ReadSettings
@@ -32,6 +32,8 @@ DEAD_LETTER_COUNT = "dead_letters"
 """Custom property of the artifact: how many broken rows were left out."""
 
 _SHOWN = 10
+
+_log = logging.getLogger(__name__)
 
 
 class CorpusExampleGenExecutor(BaseBeamExecutor):
@@ -116,19 +118,27 @@ def _report(config: CorpusConfig, plan: CorpusPlan) -> dict[str, Any]:
         for name, section in (("near_duplicates", config.near_duplicates), ("leaks", config.leakage))
     }
     left_out = spans_left_out(config.sources, [one.file for one in plan.files])
-    return corpus_report(plan, actions=actions, spans_left_out=left_out)
+    missing = spans_missing(config.sources, config.spans)
+    for source, spans in missing.items():
+        _log.warning("corpus source %s lacks spans %s of %s.", source, spans, config.spans)
+    return corpus_report(
+        plan,
+        actions=actions,
+        spans_left_out=left_out,
+        spans_asked=str(config.spans),
+        spans_missing=missing,
+    )
 
 
 def _write_side_files(folder: Path, report: dict[str, Any], inspection: CorpusInspection) -> None:
     with tf.io.gfile.GFile(str(folder / REPORT), "w") as file:
         file.write(json.dumps(report, indent=2) + "\n")
-    log = logging.getLogger(__name__)
-    log.info("Corpus: %s", report["splits"])
+    _log.info("Corpus: %s", report["splits"])
     with tf.io.gfile.GFile(str(folder / DEAD_LETTERS), "w") as file:
         for number, letter in enumerate(inspection.dead_letters()):
             file.write(json.dumps(letter, ensure_ascii=False) + "\n")
             if number < _SHOWN:
-                log.warning(
+                _log.warning(
                     "%s/%s row %d left out: %s",
                     letter["source"],
                     letter["path"],

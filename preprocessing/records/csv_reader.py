@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -42,7 +43,7 @@ def read_csv(
             field=name,
             remedy="Convert the file to UTF-8 with a header line of column names.",
         )
-    check_columns(columns, fields.names, f"CSV file {name}")
+    check_columns(columns, fields.names, f"CSV file {name}", _other_delimiter(columns, delimiter))
     for number, (cells, raw, fault) in enumerate(rows, start=1):
         if fault is None and len(cells) != len(columns):
             fault = "wrong_columns", f"the row has {len(cells)} columns, the header {len(columns)}."
@@ -50,6 +51,14 @@ def read_csv(
             yield BadRow(number, *fault, beginning(raw))
         else:
             yield fields.record(number, dict(zip(columns, cells, strict=True)), raw)
+
+
+def _other_delimiter(columns: list[str], delimiter: str) -> str:
+    """A remedy if the header looks as if something else separated its columns."""
+    if len(columns) != 1:
+        return ""
+    found = next((one for one in ";\t|," if one != delimiter and one in columns[0]), None)
+    return "" if found is None else f"Set the source's `delimiter: {json.dumps(found)}`. "
 
 
 class _Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -39,6 +40,9 @@ def _record(line: Line, fields: RecordFields, limit: int) -> Record | BadRow:
         return _bad(line, "not_json", f"the line is not JSON: {error}.")
     if not isinstance(values, dict):
         return _bad(line, "not_object", "the line holds no object, i.e. no {...} with named fields.")
+    if any(isinstance(values.get(name), float) for name in (fields.identifier, fields.group) if name):
+        # orjson makes whole numbers of more than 64 bits floats.
+        values = json.loads(line.data)
     return fields.record(line.number, values, line.data)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 BOM = b"\xef\xbb\xbf"
 
@@ -31,12 +32,17 @@ class Line(NamedTuple):
 
 
 def read_lines(stream: BinaryIO, limit: int) -> Iterator[Line]:
-    """The lines of a stream, split at line feeds; a byte order mark at its beginning is left out.
+    """The lines of a stream; a byte order mark at its beginning is left out.
+
+    Lines end with line feeds; in a file whose first lines end with carriage returns alone, with those.
 
     Args:
         stream: at its beginning.
         limit: longest line in bytes.
     """
+    beginning = stream.read(_KEPT * 64)
+    classic = b"\r" in beginning and b"\n" not in beginning
+    stream = io.BufferedReader(_Joined(beginning, stream, classic), 2**20)
     number = 0
     while data := stream.readline(limit + 1):
         number += 1
@@ -50,3 +56,20 @@ def read_lines(stream: BinaryIO, limit: int) -> Iterator[Line]:
             size += len(more)
             data = data[:_KEPT] + more[-1:]
         yield Line(number, data[:_KEPT], size)
+
+
+class _Joined(io.RawIOBase):
+    """What was read already and the rest, carriage returns made line feeds if wanted."""
+
+    def __init__(self, beginning: bytes, rest: BinaryIO, classic: bool) -> None:
+        self._beginning, self._rest, self._classic = beginning, rest, classic
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = len(buffer)
+        data = self._beginning[:wanted] or self._rest.read(wanted)
+        self._beginning = self._beginning[wanted:]
+        buffer[: len(data)] = data.replace(b"\r", b"\n") if self._classic else data
+        return len(data)

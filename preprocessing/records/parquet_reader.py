@@ -43,8 +43,16 @@ def read_parquet(stream: BinaryIO, fields: RecordFields, limit: int, name: str) 
         columns = {column: _plain(batch.column(column)) for column in fields.names}
         for index in range(batch.num_rows):
             row += 1
-            values = {column: cells[index].as_py() for column, cells in columns.items()}
-            yield _record(row, values, fields, limit)
+            size = columns[fields.text].slice(index, 1).nbytes if fields.render else 0
+            if size > limit:
+                yield BadRow(row, "too_long", f"the messages have {size} bytes, more than {limit}.", "")
+                continue
+            try:
+                values = {column: cells[index].as_py() for column, cells in columns.items()}
+            except UnicodeDecodeError as error:
+                yield BadRow(row, "not_utf8", f"a message is not UTF-8 at its byte {error.start}.", "")
+            else:
+                yield _record(row, values, fields, limit)
 
 
 def _record(row: int, values: dict[str, object], fields: RecordFields, limit: int) -> Record | BadRow:

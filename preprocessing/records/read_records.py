@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from models.contract.chat_messages import said
 from models.contract.chat_template import ChatTemplate
 from models.contract.errors import ConfigError, DataError, InvalidInputError
 from preprocessing.corpus_files import CorpusFile
-from preprocessing.corpus_format import default_delimiter, is_gzip
+from preprocessing.corpus_format import default_delimiter, detect_format, is_gzip
 from preprocessing.records.bad_row import BadRow
 from preprocessing.records.csv_reader import read_csv
 from preprocessing.records.jsonl_reader import read_jsonl
@@ -20,6 +21,19 @@ from preprocessing.records.read_settings import ReadSettings
 from preprocessing.records.record import Record
 from preprocessing.records.record_fields import RecordFields, Rendered
 from preprocessing.records.text_reader import read_text
+
+_GZIP = b"\x1f\x8b\x08"
+
+_FOREIGN = {
+    b"\xff\xfe": "it is UTF-16, to be converted to UTF-8",
+    b"\xfe\xff": "it is UTF-16, to be converted to UTF-8",
+    b"PK\x03\x04": "it is a zip archive, to be unpacked",
+    b"7z\xbc\xaf": "it is a 7z archive, to be unpacked",
+    b"\x28\xb5\x2f\xfd": "it is packed by zstd, to be unpacked",
+    b"\xfd7zXZ": "it is packed by xz, to be unpacked",
+    b"%PDF-": "it is a PDF, to be converted to text",
+}
+"""How files begin that are no UTF-8 text, though the bytes of some could be read as such."""
 
 
 def read_records(file: CorpusFile, settings: ReadSettings) -> Iterator[Record | BadRow]:
@@ -54,11 +68,16 @@ def _open(file: CorpusFile, settings: ReadSettings) -> Iterator[Record | BadRow]
     fields, limit = _fields(file, settings), settings.max_row_bytes
     if file.format == "tfrecord":
         yield from _tfrecord(file, fields, limit)
-    elif file.format == "parquet":
+    elif _is_parquet(file):
         yield from _parquet(file, fields, limit)
     else:
         with _stream(file) as stream:
-            if file.format == "text":
+            fault = _FOREIGN.get(next((sign for sign in _FOREIGN if _begins(stream, sign)), b""))
+            if fault is not None and file.format != "text":
+                raise _damaged(file, fault)
+            if fault is not None:
+                yield BadRow(0, "not_utf8", f"not UTF-8 text: {fault}.")
+            elif file.format == "text":
                 yield from read_text(stream, settings.max_document_bytes)
             elif file.format == "csv":
                 delimiter = settings.source.delimiter or default_delimiter(file.location)
@@ -76,7 +95,7 @@ def _tfrecord(file: CorpusFile, fields: RecordFields, limit: int) -> Iterator[Re
     try:
         yield from read_tfrecord(file.location, fields, limit, gzip=is_gzip(file.location))
     except tf.errors.OpError as error:
-        raise _damaged(file, error.message.splitlines()[0]) from error
+        raise _damaged(file, error.message.splitlines()[0].replace("' failed with", ":")) from error
 
 
 def _parquet(file: CorpusFile, fields: RecordFields, limit: int) -> Iterator[Record | BadRow]:
@@ -92,9 +111,20 @@ def _parquet(file: CorpusFile, fields: RecordFields, limit: int) -> Iterator[Rec
 
 
 def _stream(file: CorpusFile) -> BinaryIO:
-    if is_gzip(file.location) and file.format != "parquet":
+    stream = Path(file.location).open("rb", buffering=2**20)  # noqa: SIM115
+    if not _is_parquet(file) and (is_gzip(file.location) or _begins(stream, _GZIP)):
+        stream.close()
         return cast(BinaryIO, gzip.open(file.location, "rb"))
-    return Path(file.location).open("rb", buffering=2**20)
+    return stream
+
+
+def _is_parquet(file: CorpusFile) -> bool:
+    return file.format == "parquet" or (file.format == "chat" and detect_format(file.location) == "parquet")
+
+
+def _begins(stream: BinaryIO, sign: bytes) -> bool:
+    """Whether a buffered stream at its beginning goes on with some bytes, which are not taken from it."""
+    return cast(io.BufferedReader, stream).peek(len(sign)).startswith(sign)
 
 
 def _fields(file: CorpusFile, settings: ReadSettings) -> RecordFields:

@@ -8,7 +8,9 @@ from typing import Any
 
 from models.contract.errors import TokenmillError
 from preprocessing.records.bad_row import BadRow, beginning
+from preprocessing.records.lines import BOM
 from preprocessing.records.record import Record
+from preprocessing.records.wanted_columns import nested
 
 Rendered = tuple[tuple[bytes, ...], tuple[int, ...], bytes]
 """Segments of a conversation, their kinds, and what was said (`Record.said`)."""
@@ -75,21 +77,23 @@ def _value(values: Mapping[str, Any], name: str) -> Any:
         if name in values:
             raise _UnfitError("missing_field", f"field {name!r} is null.")
         near = ", ".join(repr(key) for key in list(values)[:10]) or "no fields"
-        raise _UnfitError("missing_field", f"there is no field {name!r}; the row has {near}.")
+        raise _UnfitError(
+            "missing_field", f"there is no field {name!r}; the row has {near}.{nested(name, values)}"
+        )
     return value
 
 
 def _text(values: Mapping[str, Any], name: str) -> bytes:
     value = _value(values, name)
     if isinstance(value, str):
-        return value.encode("utf-8")
+        return value.encode("utf-8").removeprefix(BOM)
     if not isinstance(value, bytes):
         raise _wrong_type(name, value, "a text")
     try:
         value.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _UnfitError("not_utf8", f"field {name!r} is not UTF-8 at its byte {error.start}.") from error
-    return value
+    return value.removeprefix(BOM)
 
 
 def _label(values: Mapping[str, Any], name: str | None) -> str | None:

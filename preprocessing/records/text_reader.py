@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from preprocessing.records.bad_row import BadRow, beginning
+from preprocessing.records.lines import BOM
 from preprocessing.records.record import Record
 
 
 def read_text(stream: BinaryIO, limit: int) -> Iterator[Record | BadRow]:
     """The text as one record of row 0, or cut into records of rows 1, 2, … of at most `limit` bytes.
 
-    Cuts lie after line ends where there are some. The pieces join to the text again. A text that is
+    Cuts lie after line ends where there are some. The pieces join to the text again, without the byte order
+    mark that it may begin with. A text that is
     not UTF-8 ends with a broken row whose detail names the byte; what came before it is no document
     either, which is for the caller to see to.
 
@@ -20,7 +22,9 @@ def read_text(stream: BinaryIO, limit: int) -> Iterator[Record | BadRow]:
         stream: at its beginning.
         limit: at least 4, the longest character.
     """
-    buffer, offset, row = b"", 0, 0
+    buffer, offset, row = stream.read(len(BOM)), 0, 0
+    if buffer == BOM:
+        buffer, offset = b"", len(BOM)
     while True:
         buffer += stream.read(limit + 1 - len(buffer))
         stop = _cut(buffer, limit) if len(buffer) > limit else len(buffer)

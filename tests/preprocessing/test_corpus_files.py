@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from models.contract.errors import DataError
-from preprocessing.corpus_files import CorpusFile, fingerprint, list_files, spans_left_out
+from preprocessing.corpus_files import CorpusFile, fingerprint, list_files, spans_left_out, spans_missing
 from preprocessing.corpus_source import CorpusSource
 from preprocessing.span_window import SpanWindow
 
@@ -115,3 +115,24 @@ def test_every_source_with_spans_must_have_one_in_the_window(tmp_path):
         list_files(sources, SpanWindow(first=7))
     with pytest.raises(DataError, match=r"'x': nothing lies at .*none.*\{SPAN\}"):
         list_files([source(tmp_path / "none-{SPAN}", name="x")])
+
+
+@pytest.mark.parametrize("window", [{"newest": 2, "last": 99}, {"first": 2, "last": 9}, {"first": 1}])
+def test_the_ends_of_a_window_must_be_there(tmp_path, window):
+    write(tmp_path, "s-2/a.txt", "s-3/a.txt")
+    with pytest.raises(DataError, match=r"there is no span (99|9|1); the newest there are \[2, 3\]"):
+        list_files([source(tmp_path / "s-{SPAN}")], SpanWindow(**window))
+
+
+def test_gaps_of_a_window_are_named(tmp_path):
+    write(tmp_path, "one/2/a.txt", "one/5/a.txt", "two/2/a.txt")
+    sources = [source(tmp_path / f"{name}/{{SPAN}}", name=name) for name in ("one", "two")]
+    assert spans_missing(sources, SpanWindow(first=2, last=5)) == {"one": [3, 4], "two": [3, 4, 5]}
+    assert spans_missing(sources, SpanWindow(newest=2)) == {"two": [5]}
+
+
+def test_a_linked_folder_is_named(tmp_path, caplog):
+    write(tmp_path, "a/b.txt")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    assert len(list_files([source(tmp_path)])) == 1
+    assert "link is a link, which is not followed" in caplog.text

@@ -21,7 +21,9 @@ def test_everything_that_was_read_is_kept_or_accounted_for():
         broken,
     ]
     made = plan(files, on_bad_utf8="skip")
-    report = corpus_report(made, actions=ACTIONS, spans_left_out=[2, 3])
+    report = corpus_report(
+        made, actions=ACTIONS, spans_left_out=[2, 3], spans_asked="the newest span", spans_missing={"s": [5]}
+    )
     assert (report["rows"], report["documents"]) == (41, 31)
     assert sum(split["documents"] for split in report["splits"].values()) == 31
     assert sum(split["bytes"] for split in report["splits"].values()) == 310
@@ -51,7 +53,13 @@ def test_everything_that_was_read_is_kept_or_accounted_for():
     assert report["examples"]["not_utf8"] == ["s/w/1.txt: not UTF-8 text at byte 3."]
     letters = report["dead_letters"]
     assert (letters["count"], letters["reasons"]) == (6, {"not_json": 3, "missing_field": 2, "not_utf8": 1})
-    assert report["spans"] == {"read": {"4": 30}, "newest": 4, "left_out": [2, 3]}
+    assert report["spans"] == {
+        "asked": "the newest span",
+        "missing": {"s": [5]},
+        "read": {"4": 30},
+        "newest": 4,
+        "left_out": [2, 3],
+    }
 
 
 def test_examples_are_few_and_a_corpus_without_spans_has_none():

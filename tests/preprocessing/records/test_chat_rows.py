@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from models.contract.chat_template import ChatTemplate
-from models.contract.errors import ConfigError
+from models.contract.errors import ConfigError, DataError
 from models.contract.segment import LEARNED, SPECIAL
 from preprocessing.records.record import Record
 from tests.preprocessing.records.reading import faults, read
@@ -72,3 +74,25 @@ def test_a_text_that_looks_like_a_conversation_is_another_document(tmp_path):
     )
     assert isinstance(record, Record)
     assert record.digest() != Record(1, record.text).digest()
+
+
+def test_conversations_in_parquet(tmp_path):
+    rows = [[said("user", "Käse?"), said("assistant", "ja")], [said("user", "nobody answers")]]
+    pq.write_table(pa.table({"messages": rows}), tmp_path / "a.parquet")
+    found = read(tmp_path / "a.parquet", format="chat", template=TEMPLATE)
+    assert isinstance(found[0], Record)
+    assert found[0].said.decode() == "Käse?\nja"
+    assert faults(found) == [(2, "bad_messages")]
+
+
+def test_an_answer_of_calls_that_the_template_does_not_show_is_a_broken_row(tmp_path):
+    call = {"role": "assistant", "content": None, "tool_calls": [{"name": "f"}]}
+    (bad,) = read(chat(tmp_path, [said("user", "a"), call]), format="chat", template=TEMPLATE)
+    assert "does not show this answer's tool_calls" in bad.detail
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tfrecord"])
+def test_other_rows_hold_no_conversations(tmp_path, name):
+    (tmp_path / name).write_text("messages\n")
+    with pytest.raises(DataError, match="`format: chat` reads JSON Lines and Parquet"):
+        read(tmp_path / name, format="chat", template=TEMPLATE)

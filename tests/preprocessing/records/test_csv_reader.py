@@ -69,14 +69,14 @@ def test_a_row_that_is_too_long_is_broken_and_no_more_of_it_is_held(tmp_path):
 def test_a_missing_or_double_column_is_named_with_the_nearest(tmp_path):
     with pytest.raises(DataError, match=r"no column 'text'.*\['id', 'texts'\]. Did you mean 'texts'\?"):
         read(write(tmp_path, "id,texts\n1,a\n"))
-    with pytest.raises(DataError, match="more than one column 'text'"):
+    with pytest.raises(DataError, match=r"has 2 columns 'text'.*Rename all but one"):
         read(write(tmp_path, "text,text\n1,a\n"))
     with pytest.raises(DataError, match=r"a\.csv: the header is broken.*UTF-8"):
         read(write(tmp_path, "text,ä\n1,a\n".encode("latin-1")))
 
 
 def test_a_file_in_utf16_is_refused_at_its_header(tmp_path):
-    with pytest.raises(DataError, match="the header is broken"):
+    with pytest.raises(DataError, match="no whole csv file: it is UTF-16, to be converted to UTF-8"):
         read(write(tmp_path, "text\na\n".encode("utf-16")))
 
 
@@ -88,3 +88,12 @@ def test_what_a_csv_writer_wrote_is_read_again(tmp_path_factory, found):
     writer.writerows(["1", text] for text in found)
     path = write(tmp_path_factory.mktemp("any"), target.getvalue())
     assert [text for _, text in texts(read(path))] == found
+
+
+def test_another_delimiter_in_the_header_is_told(tmp_path):
+    with pytest.raises(DataError, match='`delimiter: ";"`'):
+        read(write(tmp_path, "id;text\n1;a\n"))
+
+
+def test_carriage_returns_end_lines_where_nothing_else_does(tmp_path):
+    assert texts(read(write(tmp_path, "id,text\r1,a\r2,b\r"))) == [(1, "a"), (2, "b")]

@@ -62,10 +62,26 @@ def test_a_broken_row_is_told_by_number_reason_and_beginning_and_the_next_is_rea
     assert bad.raw == (line.encode() if isinstance(line, str) else line).decode("utf-8", "backslashreplace")
 
 
-def test_a_file_in_another_encoding_has_broken_rows_only(tmp_path):
+def test_a_file_in_another_encoding_is_refused_once(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "ä"}\n{"text": "b"}\n', encoding="utf-16")
-    assert {reason for _, reason in faults(read(tmp_path / "a.jsonl"))} <= {"not_utf8", "not_json"}
-    assert texts(read(tmp_path / "a.jsonl")) == []
+    with pytest.raises(DataError, match="it is UTF-16, to be converted to UTF-8"):
+        read(tmp_path / "a.jsonl")
+
+
+def test_a_packed_file_is_known_by_its_content(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(gzip.compress(b'{"text": "a"}\n'))
+    assert texts(read(tmp_path / "a.jsonl")) == [(1, "a")]
+
+
+def test_ids_of_more_than_64_bits_are_whole_numbers(tmp_path):
+    path = write(tmp_path, {"text": "a", "id": 2**70 + 1})
+    (record,) = read(path, id_field="id")
+    assert record.identifier == str(2**70 + 1)
+
+
+def test_a_field_within_a_field_cannot_be_named(tmp_path):
+    (bad,) = read(write(tmp_path, {"data": {"text": "a"}}), text_field="data.text")
+    assert "not those within 'data': write them flat" in bad.detail
 
 
 def test_a_line_that_is_too_long_is_one_broken_row(tmp_path):
@@ -103,7 +119,7 @@ def test_a_packed_file_is_unpacked_and_a_cut_one_refused(tmp_path):
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8))
 def test_every_text_survives(tmp_path_factory, found):
     path = write(tmp_path_factory.mktemp("any"), *({"text": text} for text in found))
-    assert [text for _, text in texts(read(path))] == found
+    assert [text for _, text in texts(read(path))] == [text.removeprefix("\ufeff") for text in found]
 
 
 def test_a_file_that_changed_since_it_was_listed_is_refused(tmp_path):

@@ -66,3 +66,17 @@ def test_a_stream_is_cut_as_the_whole_text_is(text, limit):
 
 def test_pieces_end_after_a_line_if_they_can():
     assert cut(b"one\ntwo\nthree\n", 9) == [b"one\ntwo\n", b"three\n"]
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfab")
+    assert texts(read(tmp_path / "a.txt")) == [(0, "ab")]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"), [(b"PK\x03\x04abc", "zip archive"), ("abc".encode("utf-16"), "UTF-16")]
+)
+def test_what_is_no_text_is_called_by_its_name(tmp_path, content, what):
+    (tmp_path / "a.txt").write_bytes(content)
+    (bad,) = read(tmp_path / "a.txt")
+    assert what in bad.detail
