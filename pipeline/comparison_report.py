@@ -79,7 +79,8 @@ def _figure_rows(figures: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
 
 
 def _figure(name: str, value: Any, interval: tuple[float, float] | None) -> str:
-    if value is None or value == "":
+    # No evaluation scores nothing: 0 tokens is a figure that is not known.
+    if value is None or value == "" or (name == "scored" and not value):
         return "–"
     if name == "seconds":
         return duration(value)

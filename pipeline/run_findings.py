@@ -32,6 +32,11 @@ def output_json(components: Components, component: str, key: str, file: str) -> 
 def evaluation(components: Components) -> dict[str, Any]:
     """The evaluation's main figures, by the names of RunRecord's fields."""
     results = output_json(components, "PerplexityEvaluator", "evaluation", RESULTS_FILE)
+    if not results:
+        # The files may have been moved or removed; the main figures are in ML Metadata as well.
+        _, properties = output(components, "PerplexityEvaluator", "evaluation")
+        names = ("perplexity", "baseline_perplexity", "ratio", "bits_per_byte")
+        return {name: float(properties[name]) for name in names if name in properties}
     try:
         interval = results["interval"]
         return {

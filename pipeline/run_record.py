@@ -17,9 +17,10 @@ class RunRecord:
         run_id: its id; ids sort by time.
         pipeline: the pipeline's name.
         state: "pushed", "unchanged" (the same content was pushed before), "not blessed", "failed",
-            "running", "interrupted", "elsewhere" (another working directory's run in a shared store, not
-            ended as far as the store knows) or "unreadable" (its journal is broken and ML Metadata does not
-            know it).
+            "running", "interrupted", "finished" (ended without an error, but ML Metadata does not know the
+            run any more, so its outcome is not known), "elsewhere" (another working directory's run in a
+            shared store, not ended as far as the store knows) or "unreadable" (its journal is broken and ML
+            Metadata does not know it).
         started: Unix seconds.
         seconds: wall time so far.
         perplexity: of the candidate on the held-out windows, None before it was measured or if not finite.

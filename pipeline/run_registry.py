@@ -19,6 +19,7 @@ from pipeline.component_run import ComponentRun
 from pipeline.graph_execution import GraphExecution
 from pipeline.metadata_database import check_database, connection_of, unreadable_database
 from pipeline.metadata_graph import MetadataGraph
+from pipeline.moved_path import moved_path
 from pipeline.run_journal import CONFIG_FILE, INTERRUPTED, JOURNAL_FILE, RunJournal
 from pipeline.run_record import RunRecord
 
@@ -123,7 +124,7 @@ class RunRegistry:
 
     def _record(self, graph: MetadataGraph, run_id: str) -> RunRecord:
         executions = graph.of_run(run_id)
-        components = [_component(graph, execution) for execution in executions]
+        components = [_component(graph, execution, self._runs.parent) for execution in executions]
         journal = RunJournal.read(self._runs / run_id)
         if not _is_running(journal) and (journal or self._metadata.kind == "sqlite"):
             components = [_ended(component) for component in components]
@@ -185,14 +186,14 @@ def _unreadable(folder: Path) -> RunRecord:
     )
 
 
-def _component(graph: MetadataGraph, execution: GraphExecution) -> ComponentRun:
+def _component(graph: MetadataGraph, execution: GraphExecution, workdir: Path) -> ComponentRun:
     outputs = {key: graph.artifacts[ids[0]] for key, ids in execution.outputs.items()}
     return ComponentRun(
         id=execution.component,
         state=execution.state,
         started=execution.started,
         seconds=execution.seconds,
-        outputs={key: artifact.uri for key, artifact in outputs.items()},
+        outputs={key: moved_path(artifact.uri, workdir) for key, artifact in outputs.items()},
         properties={key: artifact.properties for key, artifact in outputs.items()},
     )
 
@@ -207,7 +208,10 @@ def _state(components: list[ComponentRun], journal: dict[str, Any]) -> str:
         if properties["pushed"] != 1:
             return "not blessed"
         return "pushed" if properties.get("new", 1) else "unchanged"
-    return "running" if _is_running(journal) else INTERRUPTED
+    if _is_running(journal):
+        return "running"
+    # Without components the store does not know the run: the journal says that it came to its end.
+    return "finished" if journal.get("finished") and not components else INTERRUPTED
 
 
 def _is_running(journal: dict[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from cli.main import cli
 from models.contract.errors import ConfigError
 from pipeline.run_journal import RunJournal
 from pipeline.run_registry import RunRegistry
+from tests.run_history import RunHistory, results
 
 
 def _failed_run(workdir: Path, run_id: str) -> None:
@@ -50,6 +52,13 @@ def test_runs_with_and_without_a_record_in_the_database(tmp_path: Path):
         ("20260102-b", "failed", "demo", "it broke"),
         ("20260101-a", "failed", "demo", "it broke"),
     ]
+
+
+def test_a_finished_run_that_the_database_does_not_know_is_not_called_interrupted(tmp_path: Path):
+    journal = RunJournal(tmp_path / "runs" / "20260101-a")
+    journal.start("demo", "name: demo\n")
+    journal.finish()
+    assert [record.state for record in RunRegistry.of_workdir(tmp_path).list()] == ["finished"]
 
 
 def test_show_takes_an_id_its_beginning_or_nothing(tmp_path: Path):
@@ -117,6 +126,14 @@ def test_a_database_that_cannot_be_read_is_one_message_with_the_remedy(tmp_path:
         RunRegistry.of_workdir(tmp_path).list()
     assert caught.value.codes.exit == 2
     assert "\n" not in str(caught.value)
+
+
+def test_figures_outlive_the_artifacts_files(tmp_path: Path):
+    outcome = {"perplexity": 8, "baseline_perplexity": 10}
+    RunHistory(tmp_path).run("20260101-a", properties={"evaluation": outcome}, results=results(8, "x", 10))
+    shutil.rmtree(tmp_path / "artifacts")
+    (record,) = RunRegistry.of_workdir(tmp_path).list()
+    assert (record.perplexity, record.baseline_perplexity, record.scored) == (8.0, 10.0, 0)
 
 
 def test_records_are_plain_json(tmp_path: Path):
