@@ -161,7 +161,13 @@ def test_the_report_accounts_for_all_rows_and_spans(mixed):
         "spans/span-3/s.jsonl#2 = spans/span-2/s.jsonl#3",
     ]
     assert found["examples"]["blank"] == ["files/a.jsonl#4"]
-    assert found["spans"] == {"read": {"2": 3, "3": 1}, "newest": 3, "left_out": [1]}
+    assert found["spans"] == {
+        "asked": "the newest 2 spans",
+        "missing": {},
+        "read": {"2": 3, "3": 1},
+        "newest": 3,
+        "left_out": [1],
+    }
     formats = {one["format"] for one in found["sources"] if one["source"] == "files"}
     assert formats == {"jsonl", "csv", "parquet", "tfrecord", "text"}
     assert mixed.get_int_custom_property("span") == 3
