@@ -47,14 +47,11 @@ def choose_prompts(
     room = max_length - config.max_tokens
     if room < 1:
         return []
-    least = min(_LEAST_TOKENS, config.prompt_tokens, room)
-    seen: set[tuple[int, ...]] = set()
+    chosen = _one_per_document(windows, config, room)
     by_source: dict[str, list[SamplePrompt]] = defaultdict(list)
-    for window in _first_windows(windows, config):
-        prompt = _prompt(window, config, room)
-        if prompt.reference and len(prompt.ids) >= least and prompt.ids not in seen:
-            seen.add(prompt.ids)
-            by_source[prompt.source].append(prompt)
+    for document in dict.fromkeys(window.document for window in windows):
+        if document in chosen:
+            by_source[chosen[document].source].append(chosen[document])
     rows = [
         sorted(by_source[name], key=lambda prompt: -min(len(prompt.ids), config.prompt_tokens))
         for name in sorted(by_source)
@@ -62,13 +59,20 @@ def choose_prompts(
     return list(_in_turn(rows))[: config.prompts]
 
 
-def _first_windows(windows: Sequence[EvalWindow], config: SampleConfig) -> list[EvalWindow]:
-    """One window per document, in their order: where an answer begins, or else a long one."""
-    enough = 2 * config.prompt_tokens
-    first: dict[str, EvalWindow] = {}
+def _one_per_document(
+    windows: Sequence[EvalWindow], config: SampleConfig, room: int
+) -> dict[str, SamplePrompt]:
+    """Prompts that differ, by document: of where an answer begins, or else of a long window."""
+    least, enough = min(_LEAST_TOKENS, config.prompt_tokens, room), 2 * config.prompt_tokens
+    seen: set[tuple[int, ...]] = set()
+    chosen: dict[str, SamplePrompt] = {}
     for window in sorted(windows, key=lambda one: (one.answer_from is None, -min(len(one.ids), enough))):
-        first.setdefault(window.document, window)
-    return [window for window in windows if first[window.document] is window]
+        prompt = _prompt(window, config, room)
+        fits = bool(prompt.reference) and len(prompt.ids) >= least
+        if fits and window.document not in chosen and prompt.ids not in seen:
+            seen.add(prompt.ids)
+            chosen[window.document] = prompt
+    return chosen
 
 
 def _prompt(window: EvalWindow, config: SampleConfig, room: int) -> SamplePrompt:

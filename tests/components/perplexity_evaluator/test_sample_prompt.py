@@ -75,6 +75,12 @@ def test_without_room_there_are_no_prompts():
     assert choose_prompts([_window("d", "s")], CONFIG.model_copy(update={"prompts": 0}), 100) == []
 
 
+def test_a_document_that_begins_like_another_is_asked_from_elsewhere():
+    windows = [_window("a", "s", begin=7), _window("b", "s", begin=7), _window("b", "s", 30, begin=8)]
+    found = choose_prompts(windows, CONFIG, 100)
+    assert [(prompt.document, prompt.ids[0]) for prompt in found] == [("a", 7), ("b", 8)]
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(2, 50), st.booleans()), max_size=12),
     st.integers(1, 60),
