@@ -45,7 +45,7 @@ def test_a_model_that_scores_other_tokens_is_refused():
 
 def test_stored_scores_meet_only_their_model_and_windows(tmp_path: Path):
     store = ScoreStore(tmp_path / "scores")
-    scores = WindowScores(np.array([1.5, np.nan]), np.array([3, 4]))
+    scores = WindowScores(np.array([1.5, np.nan]), np.array([window.scored for window in WINDOWS[:2]]))
     store.put("model", WINDOWS[:2], scores)
     found = store.get("model", WINDOWS[:2])
     assert found is not None

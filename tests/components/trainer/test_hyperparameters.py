@@ -8,7 +8,7 @@ from components.trainer.training_config import TrainingConfig
 
 
 def test_a_tuners_values_go_before_the_configured_ones():
-    config = TrainingConfig(batch_size=4)
+    config = TrainingConfig(method="lora", batch_size=4)
     found = {"space": [], "values": {"learning_rate": 3e-4, "lora.rank": 4}}
     changed = with_hyperparameters(config, found)
     assert (changed.learning_rate, changed.lora.rank, changed.batch_size) == (3e-4, 4, 4)

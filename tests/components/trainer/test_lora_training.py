@@ -167,7 +167,7 @@ def test_a_run_writes_the_merged_checkpoint_and_the_adapter_that_made_it(checkpo
 
 
 def test_full_training_writes_no_adapter(checkpoint, tmp_path):
-    model = run(checkpoint, tmp_path, config(method="full", tokens=64))
+    model = run(checkpoint, tmp_path, config(method="full", lora={}, tokens=64))
     assert [path.name for path in model.iterdir()] == ["Format-Serving"]
     summary = json.loads((tmp_path / "run" / "training_summary.json").read_text())
     assert (summary["method"], summary["trainable_share"]) == ("full", 1.0)
