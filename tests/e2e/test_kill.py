@@ -167,7 +167,8 @@ def _config(mill: Mill, number: int) -> Path:
     return mill.write(f"config{number}", training=training, gate={"max_fraction": 1.0, "max_ratio": 9.0})
 
 
-def _torment(mill: Mill, points: list[KillPoint]) -> None:
+def _torment(mill: Mill, points: list[KillPoint]) -> int:
+    """Kill runs at the points and let one finish; how many were killed."""
     print(f"KILL_SEED={SEED}: {points}")
     number = killed = 0
     with PushWatch(mill.push_base) as watch:
@@ -187,15 +188,15 @@ def _torment(mill: Mill, points: list[KillPoint]) -> None:
     assert result["pushed_version"] == watch.seen[-1]
     _check_push(mill)
     _check_lineage(mill)
+    return killed
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_run_killed_in_training_and_in_the_push_is_finished_by_the_next_ones(mill: Mill):
     dice = random.Random(SEED)
-    _torment(
-        mill, [KillPoint("Transform", dice.uniform(0.5, 4.0)), KillPoint(PUSHING, dice.uniform(0.0, 0.03))]
-    )
+    points = [KillPoint("Transform", dice.uniform(0.5, 4.0)), KillPoint(PUSHING, dice.uniform(0.0, 0.03))]
+    assert _torment(mill, points) == 2
 
 
 @pytest.mark.soak
@@ -216,4 +217,4 @@ def test_runs_killed_at_many_random_points_are_finished_by_the_next_ones(mill: M
     points = [KillPoint(component, dice.uniform(0.0, 3.0)) for component in after]
     points += [KillPoint(PUSHING, dice.uniform(0.0, 0.05)) for _ in range(3)]
     dice.shuffle(points)
-    _torment(mill, points)
+    assert _torment(mill, points) == 12

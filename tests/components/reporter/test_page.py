@@ -131,7 +131,8 @@ def test_only_what_one_of_them_wrote_is_marked(report: dict[str, Any]):
     ["examples", "model_run", "package", "baseline", "evaluation", "model_blessing", "infra_blessing"],
 )
 def test_a_report_without_one_of_its_parts(tmp_path: Path, missing: str):
-    Page(render_page(report_data(run_folders(tmp_path, **{missing: None}))))
+    page = Page(render_page(report_data(run_folders(tmp_path, **{missing: None}))))
+    assert "What to do next" in page.text
 
 
 def test_a_report_of_nothing_draws_nothing():
