@@ -18,7 +18,7 @@ from components.reporter.report_sources import ReportSources
 from tests.components.perplexity_evaluator.example_results import example_results
 from tests.components.reporter.run_folders import TRAINING, run_folders
 
-ATTACK = "</script><img src=x onerror=alert(1)>{{ 7*7 }}"
+ATTACK = "</script><img src=x onerror=alert(1)>{{ 86453*91291 }}"
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
@@ -114,7 +114,7 @@ def test_what_comes_from_models_and_corpora_cannot_become_markup(report: dict[st
     attacked.update(model=ATTACK, config=ATTACK, run_id=ATTACK, data={ATTACK: {ATTACK: ATTACK}})
     before, after = Page(render_page(report)), Page(render_page(attacked))
     assert "onerror" in after.text
-    assert "49" not in after.text
+    assert str(86453 * 91291) not in after.text
     assert not [tag for tag, _ in after.tags if tag == "img"]
     scripts = [sum(tag == "script" for tag, _ in page.tags) for page in (before, after)]
     assert scripts[0] == scripts[1]
