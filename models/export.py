@@ -16,7 +16,6 @@ from models.checkpoint import load_checkpoint
 from models.checkpoint_files import write_config
 from models.contract.errors import CheckpointError, ConfigError
 from models.contract.manifest import HF_PATH, MANIFEST_PATH, VOCAB_PATH, WARMUP_PATH, Manifest, TokenizerInfo
-from models.contract.signatures import SIGNATURES
 from models.contract.vocab import write_vocab
 from models.decoder import Decoder
 from models.export_options import ExportOptions
@@ -72,7 +71,7 @@ def export_package(
         (staging / HF_PATH).mkdir(parents=True)
         write_config(staging / HF_PATH, decoder.config, checkpoint)
         write_vocab(staging / VOCAB_PATH, tokenizer.token_bytes)
-        write_warmup(staging / WARMUP_PATH, manifest.model)
+        write_warmup(staging / WARMUP_PATH, manifest.model, manifest.signatures)
         finished = dataclasses.replace(manifest, content_hash=content_hash(staging))
         (staging / MANIFEST_PATH).write_text(finished.to_json(), encoding="utf-8")
     return target
@@ -169,7 +168,7 @@ def _write_saved_model(
         name: tf.function(
             endpoints[name], input_signature=input_specs(name), autograph=False
         ).get_concrete_function()
-        for name in SIGNATURES
+        for name in manifest.signatures
     }
     # Nothing is trained from a package: gradients of its functions need not be traced.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)

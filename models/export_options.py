@@ -8,6 +8,8 @@ from typing import Any
 from models.contract.errors import ConfigError
 from models.contract.manifest import ModelDims
 
+DTYPES = ("float32", "bfloat16", "int8")
+PROFILES = ("off", "latency", "throughput")
 DEFAULT_MAX_LENGTH = 2048
 DEFAULT_KV_BYTES = 512 * 2**20
 """KV memory of a package whose number of blocks nobody chose."""
@@ -27,6 +29,10 @@ class ExportOptions:
         block_size: tokens per KV block.
         num_blocks: KV blocks, the null block counted; None fills 512 MiB, but never less than one
             sequence of full length nor more than 64 of them.
+        dtype: of the weights: "float32", "bfloat16" or "int8".
+        profile: weight layout: "off" for calls without XLA, "latency" or "throughput" for `decode_xla`
+            with one row or with many.
+        stateless: whether to leave out KV memory and all signatures that need it.
         run_id: pipeline run that exports, "" otherwise.
         evaluation: summary of the evaluation to record.
 
@@ -38,6 +44,9 @@ class ExportOptions:
     max_length: int | None = None
     block_size: int = 16
     num_blocks: int | None = None
+    dtype: str = "float32"
+    profile: str = "off"
+    stateless: bool = False
     run_id: str = ""
     evaluation: dict[str, Any] = field(default_factory=dict)
 
@@ -51,6 +60,8 @@ class ExportOptions:
             self.num_blocks is None or self.num_blocks >= 2,
             "at least 2: block 0 is never handed out",
         )
+        _check("dtype", self.dtype, self.dtype in DTYPES, f"one of {', '.join(DTYPES)}")
+        _check("profile", self.profile, self.profile in PROFILES, f"one of {', '.join(PROFILES)}")
 
     def resolve_max_length(self, longest: int) -> int:
         """The package's context.

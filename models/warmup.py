@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from models.contract.signatures import NO_ID, NULL_BLOCK, SIGNATURES
+from models.contract.signatures import NO_ID, NULL_BLOCK
 
 _TEXT = np.array([b"warm up"], object)
 _SAMPLING = {
@@ -28,8 +29,11 @@ def _one(value: int) -> np.ndarray:
     return np.array([value], np.int32)
 
 
-def warmup_calls() -> list[tuple[str, dict[str, Any]]]:
-    """(signature, inputs by name) of every signature; KV goes to the null block; `reset` is last."""
+def warmup_calls(signatures: Collection[str]) -> list[tuple[str, dict[str, Any]]]:
+    """(signature, inputs by name) of those of `signatures` that are not compiled by XLA.
+
+    KV goes to the null block; `reset` is last.
+    """
     splits = np.array([0, 1], np.int64)
     calls = {
         "serving_default": {"text": _TEXT},
@@ -57,21 +61,21 @@ def warmup_calls() -> list[tuple[str, dict[str, Any]]]:
         "score_text": {"text": _TEXT},
         "reset": {},
     }
-    assert set(calls) == set(SIGNATURES)
-    return list(calls.items())
+    return [(name, inputs) for name, inputs in calls.items() if name in signatures]
 
 
-def write_warmup(path: Path, model_name: str) -> None:
+def write_warmup(path: Path, model_name: str, signatures: Collection[str]) -> None:
     """Write the calls as TensorFlow Serving replays them: a TFRecord of PredictionLog.
 
     Args:
         path: file to write.
         model_name: put into each request.
+        signatures: of the package.
     """
     from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
     with tf.io.TFRecordWriter(str(path)) as writer:
-        for signature, inputs in warmup_calls():
+        for signature, inputs in warmup_calls(signatures):
             request = predict_pb2.PredictRequest()
             request.model_spec.name = model_name
             request.model_spec.signature_name = signature

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from models.contract.errors import PackageError
-from models.contract.signatures import MANDATORY, SIGNATURES
+from models.contract.signatures import MANDATORY, SIGNATURES, STATELESS
 
 SCHEMA_VERSION = 1
 MANIFEST_PATH = Path("assets.extra/tokenmill.json")
@@ -63,7 +63,7 @@ class Manifest:
         max_length: most tokens of prompt and answer together.
         block_size: tokens per KV block.
         num_blocks: KV blocks, the null block counted.
-        dtype: of the weights, e.g. "float32".
+        dtype: of the weights: "float32", "bfloat16" or "int8".
         kv_dtype: of the KV blocks.
         bos_id: begin-of-sequence id or None.
         eos_ids: ids that end an answer.
@@ -72,8 +72,10 @@ class Manifest:
             come on top, once per process.
         content_hash: sha256 over the SavedModel's files (see `models/package.py`).
         signatures: names of the signatures it carries.
-        state_kinds: kinds of state it holds.
-        xla_buckets: (rows, live length) pairs compiled by XLA; empty without XLA.
+        state_kinds: kinds of state it holds; none in a stateless package.
+        profile: weight layout: "off" (no XLA), "latency" (one row) or "throughput" (many rows).
+        xla_buckets: (rows, live length in tokens) pairs that `decode_xla` is to be compiled for; empty
+            without XLA.
         chat_template: Jinja source or None.
         run_id: pipeline run that made it, "" for a manual export.
         evaluation: summary of the evaluation that blessed it.
@@ -95,12 +97,18 @@ class Manifest:
     content_hash: str = ""
     signatures: tuple[str, ...] = MANDATORY
     state_kinds: tuple[str, ...] = ("paged_kv",)
+    profile: str = "off"
     xla_buckets: tuple[tuple[int, int], ...] = ()
     chat_template: str | None = None
     run_id: str = ""
     evaluation: dict[str, Any] = field(default_factory=dict)
     created: str = ""
     schema_version: int = SCHEMA_VERSION
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether it has no KV memory: text in, text out only."""
+        return not self.state_kinds
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -164,7 +172,8 @@ class Manifest:
                 f"{source}: `state_kinds` holds {unknown}, this version serves {STATE_KINDS[0]!r} only.",
                 field="state_kinds",
             )
-        missing = [name for name in MANDATORY if name not in self.signatures]
+        mandatory = MANDATORY if self.state_kinds else STATELESS
+        missing = [name for name in mandatory if name not in self.signatures]
         extra = [name for name in self.signatures if name not in SIGNATURES]
         if missing or extra:
             raise PackageError(

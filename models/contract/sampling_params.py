@@ -9,6 +9,7 @@ from models.contract.errors import InvalidRequestError
 from models.contract.signatures import TOP_LOGPROBS
 
 MAX_STOP_STRINGS = 4
+MAX_BIASES = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class SamplingParams:
         stop: strings that end the answer; at most 4, none empty. Not part of the text.
         stop_ids: ids that end the answer besides the package's own end ids.
         ignore_eos: go on past the package's end ids.
+        repetition_penalty: logits of ids that occurred in prompt or answer are divided by it if positive,
+            else multiplied; 1 is off. Above 0, at most 2. Source: Keskar et al., "CTRL" (2019).
+        frequency_penalty: taken off an id's logit for each time the answer has it; −2 to 2.
+        presence_penalty: taken off an id's logit if the answer has it; −2 to 2.
+        logit_bias: (id, bias) pairs added to logits, −100 to 100; at most 300, no id twice.
+        min_tokens: no end id before so many tokens of the answer; at most `max_tokens`.
         logprobs: how many alternatives to report per token, 0 to 20, or None for no logprobs.
 
     Raises:
@@ -40,6 +47,11 @@ class SamplingParams:
     stop: tuple[str, ...] = ()
     stop_ids: tuple[int, ...] = ()
     ignore_eos: bool = False
+    repetition_penalty: float = 1.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    min_tokens: int = 0
     logprobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -51,8 +63,30 @@ class SamplingParams:
         _check("seed", self.seed, -(2**63) <= self.seed < 2**63, "a 64-bit integer")
         stop_ok = len(self.stop) <= MAX_STOP_STRINGS and all(self.stop)
         _check("stop", list(self.stop), stop_ok, f"at most {MAX_STOP_STRINGS} non-empty strings")
+        repetition_ok = 0 < self.repetition_penalty <= 2
+        _check("repetition_penalty", self.repetition_penalty, repetition_ok, "a number above 0 and at most 2")
+        for name in ("frequency_penalty", "presence_penalty"):
+            value = getattr(self, name)
+            _check(name, value, -2 <= value <= 2, "a number from -2 to 2")
+        self._check_bias()
+        min_ok = 0 <= self.min_tokens <= self.max_tokens
+        _check("min_tokens", self.min_tokens, min_ok, f"0 to `max_tokens` ({self.max_tokens})")
         logprobs_ok = self.logprobs is None or 0 <= self.logprobs <= TOP_LOGPROBS
         _check("logprobs", self.logprobs, logprobs_ok, f"an integer from 0 to {TOP_LOGPROBS}")
+
+    def _check_bias(self) -> None:
+        ids = [token_id for token_id, _ in self.logit_bias]
+        known = len(ids) <= MAX_BIASES and len(set(ids)) == len(ids) and all(i >= 0 for i in ids)
+        wanted = f"at most {MAX_BIASES} ids, each once"
+        _check("logit_bias", f"{len(ids)} pairs", known, wanted)
+        for token_id, bias in self.logit_bias:
+            _check("logit_bias", bias, -100 <= bias <= 100, f"a number from -100 to 100 for id {token_id}")
+
+    @property
+    def changes_logits(self) -> bool:
+        """Whether ids are chosen from other logits than the network's own: a step of its own kind."""
+        penalties = (self.repetition_penalty, self.frequency_penalty, self.presence_penalty)
+        return penalties != (1.0, 0.0, 0.0) or bool(self.logit_bias) or self.min_tokens > 0
 
 
 def _check(field: str, value: object, ok: bool, wanted: str) -> None:

@@ -149,7 +149,7 @@ def test_score_text_scores_ids_and_counts_bytes(runner: LocalRunner):
 
 
 def test_every_warm_up_call_runs(runner: LocalRunner):
-    for signature, inputs in warmup_calls():
+    for signature, inputs in warmup_calls(runner.manifest.signatures):
         before = runner.nonce
         runner.call(signature, **inputs)
         assert (runner.nonce != before) == (signature == "reset")
