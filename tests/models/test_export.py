@@ -141,7 +141,7 @@ def test_an_existing_version_is_refused_and_left_alone(tiny_checkpoint: Path, ti
 def test_nothing_is_left_behind_when_an_export_fails(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(path: Path, model_name: str) -> None:
+    def fail(path: Path, model_name: str, signatures: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("models.export.write_warmup", fail)
