@@ -16,6 +16,7 @@ from models.checkpoint import load_checkpoint
 from models.checkpoint_files import write_config
 from models.contract.errors import CheckpointError, ConfigError
 from models.contract.manifest import HF_PATH, MANIFEST_PATH, VOCAB_PATH, WARMUP_PATH, Manifest, TokenizerInfo
+from models.contract.signatures import MANDATORY
 from models.contract.vocab import write_vocab
 from models.decoder import Decoder
 from models.export_options import ExportOptions
@@ -122,11 +123,17 @@ def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOption
         eos_ids=config.eos_ids or tokenizer.eos_ids,
         tokenizer=_tokenizer_info(tokenizer),
         memory_bytes=_memory(decoder, num_blocks * options.block_size, max_length),
+        signatures=_signatures(options),
         chat_template=tokenizer.chat_template,
         run_id=options.run_id,
         evaluation=options.evaluation,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _signatures(options: ExportOptions) -> tuple[str, ...]:
+    """What the package carries."""
+    return (*MANDATORY, "verify")
 
 
 def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:

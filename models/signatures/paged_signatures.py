@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.attention import attend, causal_mask, inside
 from models.contract.signatures import NO_ID
 from models.decode_loop import decode_steps
 from models.decoder import Decoder
 from models.paged_attention import Prefix, prefix_bias
 from models.paged_cache import PagedCache
+from models.paged_chunk import PagedChunk
 from models.sampling import SamplingRows, sample
 from models.signatures.tensor_specs import Endpoint
+from models.signatures.verify_signatures import VerifySignatures
 
 
 class PagedSignatures(tf.Module):
-    """`prefill`, `decode`, `copy_blocks`, `reset`; every call returns the nonce.
+    """`prefill`, `decode`, `verify`, `copy_blocks`, `reset`; every call returns the nonce.
 
     Args:
         decoder: the network.
@@ -26,12 +27,15 @@ class PagedSignatures(tf.Module):
         super().__init__(name="paged_signatures")
         self.decoder = decoder
         self.cache = cache
+        self.chunk = PagedChunk(decoder, cache)
+        self._verify = VerifySignatures(decoder, cache, self.chunk)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
         return {
             "prefill": self.prefill,
             "decode": self.decode,
+            **self._verify.endpoints(),
             "copy_blocks": self.copy_blocks,
             "reset": self.reset,
         }
@@ -54,7 +58,7 @@ class PagedSignatures(tf.Module):
         turn of a conversation and a hit in a prefix cache are the same call. A row of length 0 is
         padding and may point to the null block.
         """
-        x = self._run_chunk(ids, lengths, start, block_table)
+        x = self.chunk.features(ids, lengths, start, block_table)
         last = tf.gather(x, tf.maximum(lengths - 1, 0), batch_dims=1)[:, None]
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
         made = sample(self.decoder.head(last)[:, 0], rows, start + lengths)
@@ -65,28 +69,6 @@ class PagedSignatures(tf.Module):
             "top_logprobs": made.top_logprobs,
             "nonce": self.cache.nonce.read(),
         }
-
-    def _run_chunk(
-        self, ids: tf.Tensor, lengths: tf.Tensor, start: tf.Tensor, block_table: tf.Tensor
-    ) -> tf.Tensor:
-        """Features [B, T, E] of a chunk, its KV written."""
-        width = tf.shape(ids)[1]
-        column = tf.range(width)
-        blocks = self.cache.blocks_of(block_table, start)
-        slots = self.cache.slots_of(block_table, start, lengths, width)
-        windows = self.decoder.config.windows
-        cached = tf.shape(blocks)[2] * self.cache.block_size
-        masks = {window: _chunk_mask(start, width, cached, window) for window in dict.fromkeys(windows)}
-        positions = start[:, None] + column[None]
-        x = self.decoder.embed(ids, positions)
-        for layer, block in enumerate(self.decoder.blocks):
-            q, k, v = block.project(x, positions)
-            old_k, old_v = self.cache.gather(layer, blocks)
-            keys, values = tf.concat([old_k, k], axis=2), tf.concat([old_v, v], axis=2)
-            attention = attend(q, keys, values, masks[windows[layer]])
-            self.cache.scatter(layer, slots, k, v)
-            x = block.finish(x, attention)
-        return x
 
     def decode(
         self,
@@ -135,16 +117,6 @@ class PagedSignatures(tf.Module):
         """Zero all KV memory and draw a new nonce."""
         self.cache.reset()
         return {"nonce": self.cache.nonce.read()}
-
-
-def _chunk_mask(start: tf.Tensor, width: tf.Tensor, prefix: tf.Tensor, window: int | None) -> tf.Tensor:
-    """Who sees whom, [B, T, P + T] bool: a row's prefix, and the chunk causally, as far as the window."""
-    column, old = tf.range(width), tf.range(prefix)[None, None]
-    position = start[:, None, None] + column[None, :, None]
-    live = (old < start[:, None, None]) & inside(position - old, window)
-    rows = tf.shape(start)[0]
-    chunk = tf.broadcast_to(causal_mask(width, window=window), tf.stack([rows, width, width]))
-    return tf.concat([live, chunk], axis=2)
 
 
 def finished_at(ids: tf.Tensor, stop_ids: tf.Tensor) -> tf.Tensor:
