@@ -1,26 +1,25 @@
-"""Decoder: the one network of training, scoring and serving."""
+"""Decoder: the network as a Keras model, which training and checkpoints use."""
 
 from __future__ import annotations
 
 import keras
 import tensorflow as tf
 
-from models.attention import causal_mask
-from models.decoder_block import DecoderBlock, linear, norm, start
+from models.block_computation import BlockComputation
+from models.decoder_block import DecoderBlock, start
+from models.decoder_computation import DecoderComputation
 from models.decoder_config import DecoderConfig
 from models.decoder_shapes import top_shapes
+from models.linear import linear
 
 
-class Decoder(keras.Model):
-    """A decoder-only transformer, driven by its config.
+class Decoder(keras.Model, DecoderComputation):
+    """A decoder-only transformer, driven by its config, on float32 variables that can be trained.
 
     Args:
         config: sizes and constants.
         initializer: name of a Keras initializer for all matrices, e.g. "zeros" for weights that are
             about to be read from a file; None draws from a normal of deviation 0.02.
-
-    Serving builds its signatures from the parts (`embed`, `blocks[i].project`, `blocks[i].finish`,
-    `head`), training and scoring call the whole or `features` and `head`: one implementation.
     """
 
     def __init__(self, config: DecoderConfig, initializer: str | None = None, **kwargs: object) -> None:
@@ -35,60 +34,31 @@ class Decoder(keras.Model):
             setattr(self, _attribute(name), weight)
         self.built = True
 
-    def embed(self, ids: tf.Tensor, positions: tf.Tensor | None = None) -> tf.Tensor:
-        """Where the residual stream begins.
-
-        Args:
-            ids: [B, T] int32.
-            positions: [B, T] or [1, T] int32; 0 … T − 1 if None. Matters to learned positions only;
-                one beyond their table, as only padding has it, gets the last row.
-
-        Returns:
-            [B, T, E] float32.
-        """
+    def token_rows(self, ids: tf.Tensor) -> tf.Tensor:
+        """Implements `DecoderComputation`."""
         # Gathering from the variable itself would switch it to copy-on-read, and the tied head
         # would then copy the whole table at every call.
-        x = tf.gather(tf.convert_to_tensor(self.embedding), ids)
-        if self.config.parts.positions != "learned":
-            return x
-        if positions is None:
-            positions = tf.range(tf.shape(ids)[1])[None]
-        rows = tf.minimum(positions, self.config.max_length - 1)
-        return x + tf.gather(tf.convert_to_tensor(self.position_embedding), rows)
+        return tf.gather(tf.convert_to_tensor(self.embedding), ids)
 
-    def masks(self, length: tf.Tensor | int, segment_ids: tf.Tensor | None = None) -> list[tf.Tensor]:
-        """Who sees whom in a full sequence, layer by layer; arguments as in `causal_mask`."""
-        made = {
-            window: causal_mask(length, segment_ids, window) for window in dict.fromkeys(self.config.windows)
-        }
-        return [made[window] for window in self.config.windows]
+    def position_rows(self, positions: tf.Tensor) -> tf.Tensor:
+        """Implements `DecoderComputation`."""
+        return tf.gather(tf.convert_to_tensor(self.position_embedding), positions)
 
-    def features(
-        self, ids: tf.Tensor, positions: tf.Tensor | None = None, segment_ids: tf.Tensor | None = None
-    ) -> tf.Tensor:
-        """The residual stream after the last block, which `head` turns into logits.
-
-        Args:
-            ids: [B, T] int32.
-            positions: [B, T] int32; 0 … T − 1 if None.
-            segment_ids: [B, T] int32: packed documents that must not see each other, if given.
-
-        Returns:
-            [B, T, E] float32.
-        """
-        if positions is None:
-            positions = tf.range(tf.shape(ids)[1])[None]
-        x = self.embed(ids, positions)
-        for block, mask in zip(self.blocks, self.masks(tf.shape(ids)[1], segment_ids), strict=True):
-            x = block(x, positions, mask)
-        return x
-
-    def head(self, x: tf.Tensor) -> tf.Tensor:
-        """Final norm and output matrix: [B, T, E] → logits [B, T, V] float32."""
-        x = norm(self, "final_norm", x)
+    def logits(self, x: tf.Tensor) -> tf.Tensor:
+        """Implements `DecoderComputation`."""
         if self.config.tied:
             return linear(x, self.embedding, transpose=True)
         return linear(x, self.head_kernel)
+
+    def vector(self, name: str) -> tf.Tensor:
+        """Implements `DecoderComputation`."""
+        return tf.convert_to_tensor(getattr(self, name))
+
+    def run_block(
+        self, block: BlockComputation, x: tf.Tensor, positions: tf.Tensor, mask: tf.Tensor
+    ) -> tf.Tensor:
+        """Implements `DecoderComputation`, as a call of the layer."""
+        return block(x, positions, mask)
 
     def call(
         self, ids: tf.Tensor, positions: tf.Tensor | None = None, segment_ids: tf.Tensor | None = None

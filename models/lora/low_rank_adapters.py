@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from models.decoder import Decoder
-from models.decoder_block import linear
+from models.linear import linear
 from models.lora.projection import ALL_LINEAR, Projection, projections, select
 
 

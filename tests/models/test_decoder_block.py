@@ -7,7 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from models.attention import attend, causal_mask
-from models.decoder_block import DecoderBlock, linear
+from models.decoder_block import DecoderBlock
+from models.linear import linear
 from tests.tiny import TINY
 
 RANDOM = np.random.default_rng(0)
