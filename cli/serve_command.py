@@ -32,7 +32,9 @@ def command(packages: tuple[Path, ...], host: str, port: int, drain_seconds: flo
     """Serve a model package (a version directory, or its base: then the newest version).
 
     When it takes requests it prints one JSON line on stdout: {"ready": true, "http": URL, "model": NAME}.
-    The first calls of a model are slow; /readyz answers 200 after a warm-up behind that line.
+    The first calls of a model are slow; /readyz answers 200 after a warm-up behind that line. A package
+    exported with --xla is compiled in the background then, while requests are served; /readyz and /metrics
+    tell how far that is.
     Its log goes to stderr as JSON lines, without any text of prompts or answers. SIGTERM and Ctrl-C let
     answers in flight end, then it exits with 0; a second signal cuts them short.
 

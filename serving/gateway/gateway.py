@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from models.contract.errors import ModelNotFoundError, UnavailableError
@@ -13,14 +14,16 @@ from serving.gateway.gateway_config import GatewayConfig
 from serving.gateway.http_metrics import HttpMetrics
 from serving.gateway.lifecycle_state import LifecycleState
 from serving.gateway.served_model import ServedModel
+from serving.runners.warmup_progress import WarmupProgress
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A started engine and its model."""
+    """A started engine, its model and how far its compilation is."""
 
     engine: EngineClient
     model: ServedModel
+    progress: Callable[[], WarmupProgress] = WarmupProgress
 
 
 class Gateway:
@@ -39,9 +42,20 @@ class Gateway:
         self.state = LifecycleState.STARTING
         self._backend: Backend | None = None
 
-    def open(self, engine: EngineClient, model: ServedModel) -> None:
-        """Serve `model` from a started engine; not ready until `warmed`."""
-        self._backend = Backend(engine, model)
+    def open(
+        self,
+        engine: EngineClient,
+        model: ServedModel,
+        progress: Callable[[], WarmupProgress] = WarmupProgress,
+    ) -> None:
+        """Serve `model` from a started engine; not ready until `warmed`.
+
+        Args:
+            engine: started.
+            model: what it serves.
+            progress: tells how many of its XLA buckets are compiled; readiness does not wait for them.
+        """
+        self._backend = Backend(engine, model, progress)
         self.state = LifecycleState.WARMING
 
     def warmed(self) -> None:
@@ -58,6 +72,11 @@ class Gateway:
     def models(self) -> list[ServedModel]:
         """The models that are served."""
         return [self._backend.model] if self._backend else []
+
+    @property
+    def progress(self) -> WarmupProgress:
+        """How many XLA buckets of the model are compiled."""
+        return self._backend.progress() if self._backend else WarmupProgress()
 
     @property
     def fault(self) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,6 +33,7 @@ def information_routes(gateway: Gateway) -> list[Route]:
             "state": gateway.fault or gateway.state.value,
             "models": [model.name for model in gateway.models],
             "in_flight": gateway.admission.in_flight,
+            "xla_buckets": dataclasses.asdict(gateway.progress),
         }
         return _json(body, 200 if ready else 503)
 

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Self
 
 from models.contract.errors import EngineError
+from models.contract.manifest import Manifest
 from models.contract.sampling_params import SamplingParams
 from monitoring.metrics_registry import MetricsRegistry
 from monitoring.prometheus_observer import PrometheusObserver
+from monitoring.prometheus_runner_observer import PrometheusRunnerObserver
 from serving.engine.engine_config import EngineConfig
 from serving.engine.finish_reason import FinishReason
 from serving.engine.llm_engine import LLMEngine
 from serving.engine_server.async_engine import AsyncLLMEngine
 from serving.gateway.served_model import ServedModel
 from serving.runners.local_runner import LocalRunner
+from serving.runners.package_check import check_stateful
 
 _WARMUP_TOKENS = 6
 """Enough for a prefill, a decode of several steps and one of a single step."""
@@ -46,10 +49,11 @@ class LocalBackend:
             registry: where the engine's metrics go.
 
         Raises:
-            PackageError: the package cannot be loaded.
+            PackageError: the package cannot be loaded, or has no KV memory.
         """
-        runner = LocalRunner(package)
-        manifest = runner.manifest
+        manifest = Manifest.load(package)
+        check_stateful(package, manifest)
+        runner = LocalRunner(package, observer=PrometheusRunnerObserver(registry, manifest.model))
         config = EngineConfig.from_manifest(manifest)
         observer = PrometheusObserver(registry, manifest.model)
         engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, observer)

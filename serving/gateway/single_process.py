@@ -46,7 +46,7 @@ async def serve_package(
         drain_seconds: how long answers in flight may go on after the signal.
         prepare: called on the thread that loads, before anything imports TensorFlow.
         on_ready: called with the URL and the model's name when requests are taken; `/readyz` says
-            so after the warm-up.
+            so after the warm-up. XLA buckets are compiled behind it.
 
     Raises:
         ConfigError: the address cannot be used.
@@ -60,7 +60,7 @@ async def serve_package(
         started = time.monotonic()
         backend = await _load(package, gateway.registry, prepare)
         await backend.engine.start()
-        gateway.open(backend.engine, backend.model)
+        gateway.open(backend.engine, backend.model, lambda: backend.runner.warmup.progress)
         signals.loading = False
         seconds = round(time.monotonic() - started, 1)
         logger.info("ready", extra={"url": server.url, "model": backend.model.name, "seconds": seconds})
@@ -68,6 +68,7 @@ async def serve_package(
         warm_up = asyncio.create_task(_warm_up(gateway, backend))
         await signals.wait()
         warm_up.cancel()
+        backend.runner.warmup.stop(wait=False)
         await _drain(server, signals, drain_seconds)
         await backend.engine.stop(0.0)
     finally:
@@ -96,6 +97,7 @@ async def _warm_up(gateway: Gateway, backend: LocalBackend) -> None:
         logger.exception("warm-up failed: the server does not become ready")
         return
     gateway.warmed()
+    backend.runner.warmup.start()
     logger.info("warm", extra={"seconds": round(time.monotonic() - started, 1)})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -11,11 +12,14 @@ import numpy as np
 
 from models.contract.errors import InvalidRequestError
 from models.contract.manifest import VOCAB_PATH, Manifest
+from models.contract.runner_observer import RunnerObserver
 from models.contract.sampling_params import SamplingParams
 from models.contract.vocab import read_vocab
 from serving.engine.scheduler_output import SchedulerOutput
 from serving.engine.step_result import StepResult
-from serving.runners.package_check import check_golden, check_signatures, check_vocab
+from serving.runners.bucket_warmup import BucketWarmup
+from serving.runners.compiled_decode import CompiledDecode
+from serving.runners.package_check import check_golden, check_signatures, check_stateful, check_vocab
 from serving.runners.session_model import SessionModel
 from serving.runners.step_executor import StepExecutor
 
@@ -39,33 +43,45 @@ class Generated(NamedTuple):
 class LocalRunner:
     """A package ready to be called; its calls must come one after the other.
 
+    A stateless package tokenizes, generates and scores; what needs KV memory is refused.
+
     Args:
         package: version directory.
         threads: of computation; 0 leaves the choice to TensorFlow.
+        observer: told of compilations and of what decode calls run on.
 
     Attributes:
         manifest: what the package says of itself.
         vocab: bytes of every id of the network; empty for ids that pad a vocabulary.
-        nonce: of the KV memory's present life; a change means that all KV blocks are lost.
+        nonce: of the KV memory's present life; a change means that all KV blocks are lost. 0 of a
+            stateless package.
+        warmup: compiles the package's XLA buckets in the background once it is started; until a
+            bucket is warm, and in a package without XLA, decode calls run uncompiled.
 
     Raises:
         PackageError: the package cannot be loaded or is not what its manifest says.
     """
 
-    def __init__(self, package: Path, threads: int = 0) -> None:
+    def __init__(self, package: Path, threads: int = 0, observer: RunnerObserver | None = None) -> None:
+        self.package = package
+        observer = observer or RunnerObserver()
         self.manifest = Manifest.load(package)
         self.vocab = read_vocab(package / VOCAB_PATH)
         check_vocab(package, self.manifest, self.vocab)
         self.vocab += [b""] * (self.manifest.dims.vocab_size - len(self.vocab))
-        self.model = SessionModel(package, threads)
+        self.model = SessionModel(package, threads, observer.executor_built)
+        self.nonce = 0
         try:
             check_signatures(package, self.manifest, self.model.signatures)
             golden = [text for text, _ in self.manifest.tokenizer.golden]
             check_golden(package, self.manifest, self.tokenize(golden))
-            self.nonce = self.reset()
+            if not self.manifest.is_stateless:
+                self.reset()
         except BaseException:
             self.model.close()
             raise
+        self._decode = CompiledDecode(self.manifest, observer)
+        self.warmup = BucketWarmup(self.model.call, self._decode, observer)
 
     def call(self, signature: str, **arrays: Any) -> dict[str, np.ndarray]:
         """Run a signature; see `SessionModel.call`. Notes the nonce of stateful ones."""
@@ -75,8 +91,13 @@ class LocalRunner:
         return result
 
     def execute(self, output: SchedulerOutput) -> StepResult:
-        """Run one step of an engine; implements `serving.engine.model_runner.ModelRunner`."""
-        return StepExecutor(self.call).execute(output, self.nonce)
+        """Run one step of an engine; implements `serving.engine.model_runner.ModelRunner`.
+
+        Raises:
+            PackageError: the package is stateless.
+        """
+        check_stateful(self.package, self.manifest)
+        return StepExecutor(partial(self._decode.run, self.call)).execute(output, self.nonce)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, special-token strings taken as plain text."""
@@ -155,12 +176,18 @@ class LocalRunner:
         ]
 
     def reset(self) -> int:
-        """Zero all KV memory; returns the new nonce."""
+        """Zero all KV memory; returns the new nonce.
+
+        Raises:
+            PackageError: the package is stateless.
+        """
+        check_stateful(self.package, self.manifest)
         self.call("reset")
         return self.nonce
 
     def close(self) -> None:
-        """Free the package's memory. Closing twice is harmless."""
+        """Free the package's memory; waits for a compilation. Closing twice is harmless."""
+        self.warmup.stop(wait=True)
         self.model.close()
 
     def __enter__(self) -> Self:

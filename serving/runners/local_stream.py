@@ -13,6 +13,7 @@ from serving.engine.finish_reason import FinishReason
 from serving.engine.llm_engine import LLMEngine
 from serving.engine.request_output import RequestOutput
 from serving.runners.local_runner import LocalRunner
+from serving.runners.package_check import check_stateful
 
 
 def stream_locally(
@@ -30,8 +31,10 @@ def stream_locally(
         InvalidRequestError: the prompt is empty.
         ContextLengthError: prompt and answer do not fit.
         EngineError: a step failed.
+        PackageError: the package is stateless.
     """
     manifest = runner.manifest
+    check_stateful(runner.package, manifest)
     config = EngineConfig.from_manifest(manifest)
     engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, MetricsObserver())
     (ids,) = runner.tokenize([prompt])

@@ -60,6 +60,20 @@ def _describe(info: Any) -> tuple[str, int | None]:
     return tf.as_dtype(info.dtype).name, None if shape.unknown_rank else len(shape.dim)
 
 
+def check_stateful(package: Path, manifest: Manifest) -> None:
+    """Check that a package has the KV memory that an engine needs.
+
+    Raises:
+        PackageError: it is stateless.
+    """
+    if manifest.is_stateless:
+        raise PackageError(
+            f"{package} is stateless: it has no KV memory for an engine.",
+            field="state_kinds",
+            remedy="Export it without `--stateless`, or serve it with TensorFlow Serving.",
+        )
+
+
 def check_vocab(package: Path, manifest: Manifest, vocab: list[bytes]) -> None:
     """Check that the id → bytes table covers no more ids than the network has.
 

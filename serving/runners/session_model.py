@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +21,13 @@ _ASSERTION = re.compile(r"assertion failed: \[(?P<text>.*?)\](?P<values>( \[[^\]
 class SessionModel:
     """A loaded package; its variables and KV memory live until `close`.
 
+    Calls may come from several threads at once, as a model server's do, as long as no two of them
+    touch the same KV blocks (the null block excepted, which nobody reads).
+
     Args:
         package: version directory.
         threads: of computation; 0 leaves the choice to TensorFlow.
+        executor_built: told of each signature's first call.
 
     Attributes:
         signatures: name → (inputs, outputs), each a mapping from a tensor's name to its tensor.
@@ -31,9 +36,13 @@ class SessionModel:
         PackageError: the directory cannot be loaded.
     """
 
-    def __init__(self, package: Path, threads: int = 0) -> None:
+    def __init__(
+        self, package: Path, threads: int = 0, executor_built: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.package = package
         self._closed = False
+        self._executor_built = executor_built
+        self._preparing = threading.Lock()
         self._calls: dict[str, tuple[list[str], list[str], Callable[..., Any]]] = {}
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads)
         # It copies the whole graph at each signature's first call and makes no step faster
@@ -80,18 +89,26 @@ class SessionModel:
         return dict(zip(outputs, values, strict=True))
 
     def _prepared(self, signature: str) -> tuple[list[str], list[str], Callable[..., Any]]:
-        if signature not in self._calls:
-            if self._closed:
-                raise EngineError(f"the model of {self.package} is closed.")
-            if signature not in self.signatures:
-                raise EngineError(f"signature `{signature}` is not in {self.package}.")
-            inputs, outputs = self.signatures[signature]
-            # Always the same feeds and fetches: the session builds an executor per distinct set.
-            run = self._session.make_callable(
-                [self._tensor(info) for info in outputs.values()],
-                feed_list=[self._tensor(info) for info in inputs.values()],
-            )
-            self._calls[signature] = (list(inputs), list(outputs), run)
+        prepared = self._calls.get(signature)
+        if prepared is None:
+            # Who waits here wants an executor too; calls that have theirs go on.
+            with self._preparing:
+                prepared = self._calls.get(signature) or self._prepare(signature)
+        return prepared
+
+    def _prepare(self, signature: str) -> tuple[list[str], list[str], Callable[..., Any]]:
+        if self._closed:
+            raise EngineError(f"the model of {self.package} is closed.")
+        if signature not in self.signatures:
+            raise EngineError(f"signature `{signature}` is not in {self.package}.")
+        inputs, outputs = self.signatures[signature]
+        # Always the same feeds and fetches: the session builds an executor per distinct set.
+        run = self._session.make_callable(
+            [self._tensor(info) for info in outputs.values()],
+            feed_list=[self._tensor(info) for info in inputs.values()],
+        )
+        self._executor_built(signature)
+        self._calls[signature] = (list(inputs), list(outputs), run)
         return self._calls[signature]
 
     def _tensor(self, info: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from serving.gateway.gateway_config import GatewayConfig
+from serving.runners.warmup_progress import WarmupProgress
 from tests.serving.gateway.fake_engine import MODEL, FakeEngine, eventually, running_gateway
 from tests.serving.gateway.wire import connect, read_until
 
@@ -28,7 +29,13 @@ def test_before_the_engine_is_there_the_server_is_alive_and_not_ready():
         assert httpx.get(f"{gateway.url}/healthz").json() == {"status": "ok"}
         ready = httpx.get(f"{gateway.url}/readyz")
         assert ready.status_code == 503
-        assert ready.json() == {"ready": False, "state": "starting", "models": [], "in_flight": 0}
+        assert ready.json() == {
+            "ready": False,
+            "state": "starting",
+            "models": [],
+            "in_flight": 0,
+            "xla_buckets": {"warm": 0, "total": 0, "error": None},
+        }
         refused = httpx.post(f"{gateway.url}/v1/completions", json={"prompt": "x"})
         assert refused.status_code == 503
         assert "starting" in refused.json()["error"]["message"]
@@ -42,6 +49,19 @@ def test_while_it_warms_up_tokens_come_but_it_is_not_ready():
         assert httpx.post(f"{gateway.url}/v1/completions", json={"prompt": "x"}).status_code == 200
         gateway.gateway.warmed()
         assert httpx.get(f"{gateway.url}/readyz").status_code == 200
+
+
+def test_readiness_tells_how_many_buckets_are_compiled_and_does_not_wait_for_them():
+    with running_gateway(opened=False) as gateway:
+        progress = WarmupProgress(3, 12)
+        gateway.gateway.open(gateway.engine, MODEL, lambda: progress)
+        gateway.gateway.warmed()
+        ready = httpx.get(f"{gateway.url}/readyz")
+        assert (ready.status_code, ready.json()["xla_buckets"]["warm"]) == (200, 3)
+        progress = WarmupProgress(3, 12, "no compiler.")
+        ready = httpx.get(f"{gateway.url}/readyz")
+        assert ready.status_code == 200
+        assert ready.json()["xla_buckets"] == {"warm": 3, "total": 12, "error": "no compiler."}
 
 
 def test_while_draining_answers_end_and_new_requests_are_refused():
