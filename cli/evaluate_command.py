@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,15 +14,19 @@ from cli.console import json_option, print_json, progress_bars, quiet_tensorflow
 from models.contract.errors import CheckpointError, ConfigError, DataError, NotBlessedError
 
 if TYPE_CHECKING:
+    from components.perplexity_evaluator.check import Check
     from components.perplexity_evaluator.eval_window import EvalWindow
+    from components.perplexity_evaluator.parent_comparison import ParentComparison
+    from components.perplexity_evaluator.window_scores import WindowScores
     from models.scoring import Scorer
-    from monitoring.perplexity import Perplexity
 
 
 _CONTEXT = 512
+_MAX_PARENT_RATIO = 1.05
 
 
 class _Model(NamedTuple):
+    dtype: str
     scorer: Scorer
     ids: list[int]
     max_length: int
@@ -44,6 +48,16 @@ class _Model(NamedTuple):
 @click.option(
     "--batch-size", default=4, show_default=True, type=click.IntRange(min=1), help="Windows at a time."
 )
+@click.option(
+    "--parent",
+    type=click.Path(path_type=Path),
+    help="Checkpoint or package of the float32 weights that this one was made of.",
+)
+@click.option(
+    "--max-parent-ratio",
+    type=click.FloatRange(min=0, min_open=True),
+    help=f"Most its perplexity may be, as a multiple of the parent's; by default {_MAX_PARENT_RATIO}.",
+)
 @json_option
 def command(
     package: Path | None,
@@ -52,6 +66,8 @@ def command(
     context: int | None,
     stride: int | None,
     batch_size: int,
+    parent: Path | None,
+    max_parent_ratio: float | None,
     as_json: bool,
 ) -> None:
     """Measure how well a model predicts a text: perplexity and bits per byte.
@@ -60,18 +76,28 @@ def command(
     are the scored tokens' over the bytes that these stand for, as in a run's report; special tokens'
     names in the text are taken as text.
 
-    Exit code 5: a loss is NaN or infinite.
+    With --parent the float32 weights that it was made of are scored on the same windows: what quantised
+    weights lose. The interval of the ratio is drawn from windows.
+
+    Exit code 5: a loss is NaN or infinite, or the ratio to the parent is above its limit.
 
     \b
     Examples:
       tokenmill evaluate --checkpoint .tokenmill/smollm2 --text notes.txt
       tokenmill evaluate --package .tokenmill/packages/smollm2 --text notes.txt --stride 512 --json
+      tokenmill evaluate --package ./int8 --parent .tokenmill/smollm2 --text notes.txt
     """
     if (package is None) == (checkpoint is None):
         raise ConfigError(
             "evaluate needs one of --package and --checkpoint.",
             field="package",
             remedy="Name a model package or a checkpoint directory.",
+        )
+    if parent is None and max_parent_ratio is not None:
+        raise ConfigError(
+            f"--max-parent-ratio {max_parent_ratio:g} holds a model against its parent, and none is named.",
+            field="parent",
+            remedy="Add --parent with the checkpoint or package it was made of.",
         )
     text = _read(file)
     quiet_tensorflow()
@@ -83,13 +109,18 @@ def command(
                 field=str(file),
                 remedy="Use a longer text.",
             )
-        result = _measure(model.scorer, windows, batch_size)
-    _report(result, file, as_json)
-    if not math.isfinite(result.nll_sum):
+        scores = _measure(model.scorer, windows, batch_size, "Scoring")
+    finite = math.isfinite(scores.nll_sum.sum())
+    compared = _compare(parent, model, windows, scores, text, batch_size) if parent and finite else None
+    check = _check(compared, max_parent_ratio or _MAX_PARENT_RATIO) if compared else None
+    _report(scores, windows, file, compared, check, as_json)
+    if not finite:
         raise NotBlessedError(
             f"{package or checkpoint} predicts NaN or infinite losses on {file}.",
             remedy="Check that its weights are finite; a training that diverged needs a lower learning rate.",
         )
+    if check is not None and check.status == "failed":
+        raise NotBlessedError(check.sentence, remedy="Use the parent, or weights that lose less: bfloat16.")
 
 
 def _read(file: Path) -> str:
@@ -122,7 +153,9 @@ def _open_package(path: Path, text: str) -> Iterator[_Model]:
     package = resolve_package(path)
     with LocalRunner(package) as runner:
         ids = runner.tokenize([text])[0]
-        yield _Model(runner, ids, runner.manifest.max_length, read_vocab(package / VOCAB_PATH))
+        yield _Model(
+            runner.manifest.dtype, runner, ids, runner.manifest.max_length, read_vocab(package / VOCAB_PATH)
+        )
 
 
 @contextmanager
@@ -141,7 +174,7 @@ def _open_checkpoint(path: Path, text: str) -> Iterator[_Model]:
         )
     begin = [tokenizer.bos_id] if tokenizer.add_bos and tokenizer.bos_id is not None else []
     ids = begin + tokenizer.encode_batch([text])[0]
-    yield _Model(CheckpointScorer(decoder), ids, decoder.config.max_length, tokenizer.token_bytes)
+    yield _Model("float32", CheckpointScorer(decoder), ids, decoder.config.max_length, tokenizer.token_bytes)
 
 
 def _windows(model: _Model, context: int | None, stride: int | None) -> list[EvalWindow]:
@@ -172,33 +205,96 @@ def _windows(model: _Model, context: int | None, stride: int | None) -> list[Eva
     ]
 
 
-def _measure(scorer: Scorer, windows: list[EvalWindow], batch_size: int) -> Perplexity:
+def _measure(scorer: Scorer, windows: list[EvalWindow], batch_size: int, task: str) -> WindowScores:
     from components.perplexity_evaluator.window_scores import WindowScores
-    from monitoring.perplexity import Perplexity
 
     with progress_bars() as bars:
-        task = bars.add_task("Scoring", total=len(windows))
-        scores = WindowScores.measure(
+        shown = bars.add_task(task, total=len(windows))
+        return WindowScores.measure(
             scorer,
             windows,
             batch_size=batch_size,
-            progress=lambda done: bars.update(task, completed=done),
+            progress=lambda done: bars.update(shown, completed=done),
         )
-    return Perplexity.total(scores.nll_sum, scores.scored, [window.scored_bytes for window in windows])
 
 
-def _report(result: Perplexity, file: Path, as_json: bool) -> None:
-    figures = {
-        "nll_sum": result.nll_sum,
-        "scored": result.scored,
-        "perplexity": result.perplexity,
-        "bits_per_byte": result.bits_per_byte,
-    }
+def _compare(
+    parent: Path,
+    model: _Model,
+    windows: list[EvalWindow],
+    scores: WindowScores,
+    text: str,
+    batch_size: int,
+) -> ParentComparison:
+    """The model beside its parent; only one of them is in memory."""
+    from components.perplexity_evaluator.parent_comparison import ParentComparison
+    from models.checkpoint_files import CONFIG
+    from monitoring.paired_comparison import PairedComparison
+
+    is_checkpoint = (parent / CONFIG).is_file()
+    with _open_checkpoint(parent, text) if is_checkpoint else _open_package(parent, text) as opened:
+        _check_parent(parent, opened, model, windows)
+        theirs = _measure(opened.scorer, windows, batch_size, "Scoring the parent")
+    figures = PairedComparison.measure(
+        scores.nll_sum, theirs.nll_sum, scores.scored, [window.scored_bytes for window in windows]
+    )
+    return ParentComparison(model.dtype, str(parent), figures)
+
+
+def _check_parent(path: Path, parent: _Model, model: _Model, windows: list[EvalWindow]) -> None:
+    longest = max(len(window.ids) for window in windows)
+    fault, remedy = None, ""
+    if parent.dtype != "float32":
+        fault = f"has {parent.dtype} weights itself"
+        remedy = "Name the float32 package or checkpoint that both were made of."
+    elif parent.ids != model.ids:
+        fault = "makes other ids of the text"
+        remedy = "Name the model it was made of: both must have the same tokenizer."
+    elif parent.max_length < longest:
+        fault = f"takes at most {parent.max_length} tokens, the windows have {longest}"
+        remedy = f"Use --context {parent.max_length} or less."
+    if fault:
+        raise ConfigError(f"the parent {path} {fault}.", field="parent", remedy=remedy)
+
+
+def _check(compared: ParentComparison, limit: float) -> Check:
+    from components.perplexity_evaluator.gate_config import GateConfig
+    from components.perplexity_evaluator.parent_gate import judge_parent
+
+    return judge_parent(compared, GateConfig(max_parent_ratio=limit))
+
+
+def _report(
+    scores: WindowScores,
+    windows: list[EvalWindow],
+    file: Path,
+    compared: ParentComparison | None,
+    check: Check | None,
+    as_json: bool,
+) -> None:
+    from monitoring.perplexity import Perplexity
+
+    result = Perplexity.total(scores.nll_sum, scores.scored, [window.scored_bytes for window in windows])
     if as_json:
+        figures = {
+            "nll_sum": result.nll_sum,
+            "scored": result.scored,
+            "perplexity": result.perplexity,
+            "bits_per_byte": result.bits_per_byte,
+        }
         # JSON has no word for NaN and infinities.
-        print_json({name: value if math.isfinite(value) else None for name, value in figures.items()})
+        plain = {name: value if math.isfinite(value) else None for name, value in figures.items()}
+        print_json({**plain, **(_parent_json(compared, check) if compared and check else {})})
         return
     say(
         f"{file}: perplexity {result.perplexity:.4f} over {result.scored} tokens, "
         f"{result.bits_per_byte:.4f} bits per byte"
     )
+    if check is not None and check.status != "failed":
+        say(check.sentence)
+
+
+def _parent_json(compared: ParentComparison, check: Check) -> dict[str, Any]:
+    from components.perplexity_evaluator.results import parent_json
+
+    return {"parent": {**parent_json(compared), "check": check.to_json()}}

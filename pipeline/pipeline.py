@@ -136,6 +136,7 @@ def _judging_components(
         examples=examples,
         package=package,
         baseline=baseline.outputs["baseline"],
+        checkpoint=checkpoint,
         score_cache=(config.workdir / "scores").resolve(),
         split=config.corpus.split,
     )

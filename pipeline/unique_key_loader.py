@@ -1,7 +1,8 @@
-"""UniqueKeyLoader: YAML in which a key that stands twice in one mapping is an error."""
+"""UniqueKeyLoader: YAML in which a key that stands twice is an error, and `off` is the word it is."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Any
 
@@ -9,7 +10,11 @@ import yaml
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML's safe loader takes the last of two equal keys silently; this one refuses them."""
+    """PyYAML's safe loader takes the last of two equal keys silently; this one refuses them.
+
+    As in YAML 1.2, only true and false are booleans: PyYAML would also read `off`, a word that several
+    settings take, as one. Settings that are yes or no understand the words.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """Build a mapping.
@@ -29,3 +34,14 @@ class UniqueKeyLoader(yaml.SafeLoader):
                 )
             lines[key] = line
         return super().construct_mapping(node, deep)
+
+
+_BOOL = "tag:yaml.org,2002:bool"
+
+UniqueKeyLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+UniqueKeyLoader.add_implicit_resolver(
+    _BOOL, re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)

@@ -25,6 +25,7 @@ def perplexity_evaluator_component(
     examples: InputArtifact[Examples],
     package: InputArtifact[Model],
     baseline: InputArtifact[Model],
+    checkpoint: InputArtifact[Model],
     evaluation: OutputArtifact[ModelEvaluation],
     model_blessing: OutputArtifact[ModelBlessing],
     config: Parameter[str],
@@ -38,6 +39,7 @@ def perplexity_evaluator_component(
         examples: ExampleGen's output; `text` and `source` of the eval split are used.
         package: the candidate.
         baseline: the BaselineLookup's answer.
+        checkpoint: the Trainer's model, the candidate's parent if its weights are quantised.
         evaluation: gets `results.json`, the same for TensorFlow Model Analysis in `tfma/`, and the main
             figures as custom properties.
         model_blessing: the verdict, in the form of TFX's own Evaluator.
@@ -54,7 +56,8 @@ def perplexity_evaluator_component(
     settings = EvaluationConfig.model_validate_json(config)
     against = Baseline.read(Path(baseline.uri))
     store = ScoreStore(Path(score_cache) if score_cache else None)
-    evaluator = Evaluator(serving_directory(package.uri), settings, store, json.loads(split))
+    parent = serving_directory(checkpoint.uri)
+    evaluator = Evaluator(serving_directory(package.uri), settings, store, json.loads(split), parent)
     outcome = evaluator.run(read_documents(Path(examples.uri)), against, GateConfig.model_validate_json(gate))
     _write(evaluation, outcome.results)
     write_tfma(Path(evaluation.uri) / TFMA_FOLDER, outcome.results, str(serving_directory(package.uri)))
@@ -82,6 +85,7 @@ def perplexity_evaluator(
     examples: Any,
     package: Any,
     baseline: Any,
+    checkpoint: Any,
     score_cache: Path,
     split: dict[str, Any],
 ) -> Any:
@@ -90,6 +94,7 @@ def perplexity_evaluator(
         examples=examples,
         package=package,
         baseline=baseline,
+        checkpoint=checkpoint,
         config=config.model_dump_json(),
         gate=gate.model_dump_json(),
         score_cache=str(score_cache),

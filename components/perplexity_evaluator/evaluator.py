@@ -10,6 +10,7 @@ from typing import Any
 
 from components import progress
 from components.baseline.baseline import Baseline
+from components.baseline.lookup import checkpoint_fingerprint
 from components.perplexity_evaluator.checkpoint_model import CheckpointModel
 from components.perplexity_evaluator.eval_window import EvalWindow, choose_windows
 from components.perplexity_evaluator.evaluated_model import EvaluatedModel
@@ -20,6 +21,7 @@ from components.perplexity_evaluator.gate_config import GateConfig
 from components.perplexity_evaluator.held_out_document import HeldOutDocument
 from components.perplexity_evaluator.measurement import Measurement
 from components.perplexity_evaluator.package_model import PackageModel
+from components.perplexity_evaluator.parent_comparison import PARENT_LABEL, ParentComparison
 from components.perplexity_evaluator.results import results_json
 from components.perplexity_evaluator.sample_prompt import SamplePrompt, choose_prompts
 from components.perplexity_evaluator.samples import Samples
@@ -27,20 +29,25 @@ from components.perplexity_evaluator.score_store import ScoreStore
 from components.perplexity_evaluator.slice_comparison import compare, compare_slices
 from components.perplexity_evaluator.split_warning import split_warning
 from components.perplexity_evaluator.tokenized_document import TokenizedDocument, tokenized
-from models.contract.errors import DataError
+from models.contract.errors import ConfigError, DataError
 from models.contract.manifest import VOCAB_PATH, Manifest
 from models.contract.vocab import read_vocab
 from serving.runners.local_runner import LocalRunner
 
 
 class Evaluator:
-    """Scores a package and its baseline; one model is in memory at a time.
+    """Scores a package, its baseline and its parent; one model is in memory at a time.
 
     Args:
         package: the candidate's version directory.
         config: windows and amounts.
         store: scores of earlier runs.
         split: settings that decide which documents are held out; kept in the results.
+        parent: checkpoint of the float32 weights that the package was made of; needed if its own are not
+            float32, and not looked at otherwise.
+
+    Raises:
+        ConfigError: the package's weights are not float32 and there is no parent.
     """
 
     def __init__(
@@ -49,19 +56,29 @@ class Evaluator:
         config: EvaluationConfig,
         store: ScoreStore,
         split: dict[str, Any] | None = None,
+        parent: Path | None = None,
     ) -> None:
         self._split = split or {}
         self._package = package
         self._config = config
         self._store = store
         self._manifest = Manifest.load(package)
+        self._parent = parent if self._manifest.dtype != "float32" else None
+        if parent is None and self._manifest.dtype != "float32":
+            raise ConfigError(
+                f"{package} has {self._manifest.dtype} weights, and there is no float32 parent to hold them "
+                "against.",
+                field="parent",
+                remedy="Name the checkpoint it was exported from.",
+            )
 
     def run(
         self, documents: Sequence[HeldOutDocument], baseline: Baseline, gate: GateConfig
     ) -> EvaluationOutcome:
         """Score both models on the same windows, let both complete prompts, and judge the candidate.
 
-        The candidate's own in-graph tokenizer makes the ids, so they are those it serves with.
+        A quantised candidate's parent is scored as well. The candidate's own in-graph tokenizer makes the
+        ids, so they are those it serves with.
 
         Raises:
             DataError: no held-out document has two tokens, the least that can be scored.
@@ -79,7 +96,20 @@ class Evaluator:
         reference = self._measure(
             baseline.fingerprint, baseline.label, windows, prompts, lambda: _open(baseline)
         )
-        return self._outcome(windows, prompts, candidate, reference, baseline, gate)
+        parent = self._against_parent(windows, candidate)
+        return self._outcome(windows, prompts, candidate, reference, baseline, gate, parent)
+
+    def _against_parent(
+        self, windows: Sequence[EvalWindow], candidate: Measurement
+    ) -> ParentComparison | None:
+        path = self._parent
+        if path is None:
+            return None
+        known = checkpoint_fingerprint(path)
+        # Nobody reads its completions: what they would show is whether it was trained well.
+        scored = self._measure(known, PARENT_LABEL, windows, (), lambda: nullcontext(CheckpointModel(path)))
+        comparison = compare(windows, candidate.scores, scored.scores, self._config)
+        return ParentComparison(self._manifest.dtype, str(path), comparison)
 
     def _outcome(
         self,
@@ -89,6 +119,7 @@ class Evaluator:
         reference: Measurement,
         baseline: Baseline,
         gate: GateConfig,
+        parent: ParentComparison | None,
     ) -> EvaluationOutcome:
         overall = compare(windows, candidate.scores, reference.scores, self._config)
         slices = compare_slices(windows, candidate.scores, reference.scores, self._config)
@@ -103,6 +134,7 @@ class Evaluator:
             itself=baseline.kind == "package" and baseline.fingerprint == self._manifest.content_hash,
             slices=slices,
             texts=samples.figures if samples else None,
+            parent=parent,
         )
         blessing = verdict(checks)
         blessing = replace(blessing, reasons=(*blessing.reasons, *split_warning(baseline, self._split)))
@@ -116,6 +148,7 @@ class Evaluator:
             verdict=blessing,
             samples=samples,
             add_bos=self._manifest.tokenizer.add_bos,
+            parent=parent,
         )
         return EvaluationOutcome({**results, "split": self._split}, blessing)
 

@@ -9,6 +9,9 @@ from dataclasses import replace
 from components.blessing import Blessing
 from components.perplexity_evaluator.check import ROUNDING, Check, Status
 from components.perplexity_evaluator.gate_config import GateConfig
+from components.perplexity_evaluator.parent_comparison import ParentComparison
+from components.perplexity_evaluator.parent_gate import NAME as PARENT_RATIO
+from components.perplexity_evaluator.parent_gate import judge_parent
 from components.perplexity_evaluator.slice_comparison import SliceComparison
 from components.perplexity_evaluator.slice_gate import judge_slices
 from components.perplexity_evaluator.text_gate import judge_texts
@@ -17,6 +20,9 @@ from monitoring.text_checks import TextFigures
 
 _ABOUT_RATIO = "Perplexity against the baseline"
 _ABOUT_CEILING = "Perplexity against knowing nothing"
+_MAIN = ("gate.max_ratio", "gate.max_fraction", PARENT_RATIO)
+"""Checks that are reasons for a blessing."""
+
 _MORE_TRAINING = (
     "Train longer or on more text like what is held out (`training.tokens`, `corpus.sources`), or with "
     "another `training.learning_rate`; the loss curve tells which."
@@ -39,6 +45,7 @@ def judge(
     itself: bool = False,
     slices: Sequence[SliceComparison] = (),
     texts: tuple[TextFigures, TextFigures] | None = None,
+    parent: ParentComparison | None = None,
 ) -> tuple[Check, ...]:
     """Hold a candidate against every limit.
 
@@ -52,6 +59,7 @@ def judge(
         itself: whether the baseline is the candidate, pushed by an earlier run.
         slices: both models on every part of the text.
         texts: figures of the candidate's and the baseline's completions, if there are any.
+        parent: of a quantised candidate, what it was made of; None for float32 weights.
     """
     if not _is_measured(candidate):
         return (_not_finite(candidate),)
@@ -60,6 +68,8 @@ def judge(
         _against_itself(against, baseline_label) if itself else against,
         _against_ceiling(candidate, vocab_size, gate),
     ]
+    if parent is not None:
+        checks.append(judge_parent(parent, gate))
     if gate.chance != "off" and ratio is not None and against.status == "passed" and not itself:
         checks.append(_against_chance(ratio, gate, baseline_label))
     if gate.slices.action != "off":
@@ -75,8 +85,7 @@ def verdict(checks: Sequence[Check]) -> Blessing:
     Warnings follow in either case.
     """
     failed = [check.sentence for check in checks if check.status == "failed"]
-    passed = [check.sentence for check in checks if check.status == "passed" and not check.slice]
-    main = passed[:2]
+    main = [check.sentence for check in checks if check.status == "passed" and check.name in _MAIN]
     warnings = [f"Warning: {check.sentence}" for check in checks if check.status == "warning"]
     return Blessing(not failed, (*(failed or main), *warnings))
 

@@ -27,6 +27,13 @@ class GateConfig(BaseModel):
         le=1,
         description="Most the candidate's perplexity may be, as a fraction of the vocabulary's size.",
     )
+    max_parent_ratio: float = Field(
+        default=1.05,
+        gt=0,
+        allow_inf_nan=False,
+        description="Most the perplexity of a package with bfloat16 or int8 weights may be, as a multiple of "
+        "that of the float32 weights it was made of.",
+    )
     chance: Literal["fail", "warn", "off"] = Field(
         default="warn",
         description="What follows if the ratio is within its limit but may be so by chance, its interval "

@@ -13,6 +13,7 @@ from components.perplexity_evaluator.check import Check
 from components.perplexity_evaluator.eval_window import EvalWindow
 from components.perplexity_evaluator.evaluation_config import EvaluationConfig
 from components.perplexity_evaluator.gate import next_steps
+from components.perplexity_evaluator.parent_comparison import PARENT_LABEL, ParentComparison
 from components.perplexity_evaluator.samples import Samples
 from components.perplexity_evaluator.slice_comparison import SliceComparison
 from monitoring.paired_comparison import Estimate, PairedComparison
@@ -38,11 +39,13 @@ def results_json(
     verdict: Blessing,
     samples: Samples | None,
     add_bos: bool,
+    parent: ParentComparison | None = None,
 ) -> dict[str, Any]:
     """Everything worth keeping of an evaluation; figures that are not finite are None.
 
     `interval` is that of `ratio`, the candidate's perplexity over the baseline's; `intervals` holds
-    those of all figures.
+    those of all figures. `parent` holds the comparison of a quantised candidate with the float32 weights
+    it was made of, the latter as the baseline; None for a candidate of float32 weights.
     """
     figures = estimates_json(overall)
     return {
@@ -68,6 +71,7 @@ def results_json(
         "stable_version": against.stable,
         "baseline_run_id": against.run_id,
         "baseline_reason": against.reason,
+        "parent": None if parent is None else parent_json(parent),
         "slices": [_slice(one, checks) for one in slices],
         **_samples(samples),
     }
@@ -80,6 +84,12 @@ def estimates_json(comparison: PairedComparison) -> dict[str, Any]:
         **{name: finite(estimate.value) for name, estimate in estimates.items()},
         "intervals": {name: _interval(estimate) for name, estimate in estimates.items()},
     }
+
+
+def parent_json(parent: ParentComparison) -> dict[str, Any]:
+    """The comparison with the parent, whose figures are called the baseline's."""
+    figures = estimates_json(parent.comparison)
+    return {"dtype": parent.dtype, "baseline": PARENT_LABEL, "baseline_path": parent.path, **figures}
 
 
 def finite(value: float) -> float | None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ from models.contract.errors import (
     PackageError,
     TokenmillError,
 )
-from tests.tiny import TINY, write_tiny_checkpoint
+from models.contract.manifest import MANIFEST_PATH, Manifest
+from tests.tiny import MERGES, TINY, tokenizer_json, write_tiny_checkpoint
 
 TEXT = "def the thing:\n    the 12 re on\n" * 4
 
@@ -170,3 +173,71 @@ def _assert_fails(result: Result, error: type[TokenmillError], message: str) -> 
     with pytest.raises(error, match=message):
         raise result.exception
     assert result.stdout == ""
+
+
+def _int8(package: Path, target: Path) -> Path:
+    """A copy whose manifest says that its weights are quantised."""
+    shutil.copytree(package, target)
+    manifest = dataclasses.replace(Manifest.load(target), dtype="int8")
+    (target / MANIFEST_PATH).write_text(manifest.to_json())
+    return target
+
+
+def test_a_quantised_package_is_held_against_its_parent(
+    folder: Path, tmp_path: Path, tiny_checkpoint: Path, tiny_package: Path
+):
+    package = _int8(tiny_package, tmp_path / "1")
+    common = ("--package", package, "--text", folder / "text.txt", "--context", 16, "--parent")
+    result = _run(*common, tiny_checkpoint, "--json")
+    assert result.exit_code == 0, result.stderr
+    figures = json.loads(result.stdout)
+    parent = figures["parent"]
+    assert (parent["dtype"], parent["baseline_path"]) == ("int8", str(tiny_checkpoint))
+    assert parent["perplexity"] == pytest.approx(figures["perplexity"])
+    assert parent["ratio"] == pytest.approx(1.0, abs=1e-5)
+    assert len(parent["intervals"]["ratio"]) == 2
+    assert (parent["check"]["status"], parent["check"]["limit"]) == ("passed", 1.05)
+    told = _run(*common, tiny_package).stdout
+    assert "With int8 weights perplexity is" in told
+    assert "1.0000 × that of the float32 parent" in told
+
+
+def test_a_loss_above_the_limit_is_exit_code_5_after_the_figures(folder: Path, tiny_checkpoint: Path):
+    common = ("--checkpoint", folder / "checkpoint", "--text", folder / "text.txt", "--json")
+    result = _run(*common, "--parent", tiny_checkpoint, "--max-parent-ratio", 0.5)
+    assert isinstance(result.exception, NotBlessedError)
+    assert result.exception.codes.exit == 5
+    assert "at most 0.5000 × is allowed" in str(result.exception)
+    assert json.loads(result.stdout)["parent"]["check"]["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "message"),
+    [
+        (None, ["--max-parent-ratio", "1.1"], "--max-parent-ratio 1.1 .* none is named.*--parent"),
+        (
+            {"max_length": 64},
+            ["--context", "128"],
+            "at most 64 tokens, .*--context 64",
+        ),
+    ],
+)
+def test_parents_that_cannot_be_compared_with_are_named(
+    folder: Path, tmp_path: Path, changes: dict[str, int] | None, arguments: list[str], message: str
+):
+    given: list[object] = ["--checkpoint", folder / "checkpoint", "--text", folder / "text.txt", *arguments]
+    if changes is not None:
+        given += ["--parent", write_tiny_checkpoint(tmp_path / "parent", **changes)]
+    _assert_fails(_run(*given), ConfigError, message)
+
+
+def test_a_parent_with_another_tokenizer_or_quantised_itself_is_refused(
+    folder: Path, tmp_path: Path, tiny_package: Path
+):
+    common = ("--checkpoint", folder / "checkpoint", "--text", folder / "text.txt", "--parent")
+    other = write_tiny_checkpoint(tmp_path / "other")
+    raw = tokenizer_json(MERGES[:4])
+    (other / "tokenizer.json").write_text(json.dumps(raw))
+    _assert_fails(_run(*common, other), ConfigError, "makes other ids of the text")
+    quantised = _int8(tiny_package, tmp_path / "1")
+    _assert_fails(_run(*common, quantised), ConfigError, "has int8 weights itself")

@@ -19,7 +19,7 @@ from components.perplexity_evaluator.sample_config import SampleConfig
 from components.perplexity_evaluator.score_store import ScoreStore
 from models.checkpoint import load_checkpoint, save_checkpoint
 from models.contract.chat_template import ChatTemplate
-from models.contract.errors import DataError
+from models.contract.errors import ConfigError, DataError
 from models.contract.manifest import MANIFEST_PATH, Manifest
 from preprocessing.tokenizers import load_tokenizer
 from tests.components.packages import export_tiny
@@ -176,3 +176,47 @@ def test_of_conversations_the_answers_alone_are_scored(flat: tuple[Path, Path]):
     assert outcome.results["scored"] == sum(len(ids) + 1 for ids in answers)
     assert outcome.results["perplexity"] == pytest.approx(TINY.vocab_size, rel=1e-5)
     assert outcome.results["windows"] == 4
+
+
+def _as_int8(package: Path, target: Path) -> Path:
+    """A copy whose manifest says that its weights are quantised."""
+    shutil.copytree(package, target)
+    manifest = dataclasses.replace(Manifest.load(target), dtype="int8")
+    (target / MANIFEST_PATH).write_text(manifest.to_json())
+    return target
+
+
+def test_a_quantised_package_is_held_against_the_weights_it_was_made_of(
+    tmp_path: Path, flat: tuple[Path, Path], random_model: tuple[Path, Path]
+):
+    spoilt = _as_int8(random_model[1], tmp_path / "1")
+    gate = GateConfig(max_fraction=1.0, max_ratio=1e9, slices={"action": "off"})
+    baseline, store = _checkpoint_baseline(random_model[0]), ScoreStore(tmp_path / "scores")
+    verdicts = {}
+    for parent in (random_model[0], flat[0]):
+        outcome = Evaluator(spoilt, CONFIG, store, parent=parent).run(DOCUMENTS, baseline, gate)
+        verdicts[parent] = outcome.verdict
+        found = outcome.results["parent"]
+        assert (found["dtype"], found["baseline_path"]) == ("int8", str(parent))
+        assert found["perplexity"] == outcome.results["perplexity"]
+        assert found["ratio"] == pytest.approx(found["perplexity"] / found["baseline_perplexity"])
+        low, high = found["intervals"]["ratio"]
+        assert low <= found["ratio"] * (1 + 1e-6)
+        assert found["ratio"] <= high * (1 + 1e-6)
+    missed = {
+        parent: any("gate.max_parent_ratio" in reason for reason in found.reasons)
+        for parent, found in verdicts.items()
+    }
+    assert missed == {random_model[0]: False, flat[0]: True}
+    assert not verdicts[flat[0]].blessed
+
+
+def test_a_float32_package_is_held_against_no_parent(flat: tuple[Path, Path]):
+    evaluator = Evaluator(flat[1], CONFIG, ScoreStore(None), parent=Path("nowhere"))
+    results = evaluator.run(DOCUMENTS, _checkpoint_baseline(flat[0]), GateConfig(max_fraction=1.0)).results
+    assert results["parent"] is None
+
+
+def test_a_quantised_package_without_a_parent_is_refused(tmp_path: Path, flat: tuple[Path, Path]):
+    with pytest.raises(ConfigError, match="has int8 weights, and there is no float32 parent"):
+        Evaluator(_as_int8(flat[1], tmp_path / "1"), CONFIG, ScoreStore(None))
