@@ -133,7 +133,7 @@ def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOption
 
 def _signatures(options: ExportOptions) -> tuple[str, ...]:
     """What the package carries."""
-    return (*MANDATORY, "verify")
+    return (*MANDATORY, "decode_full", "verify")
 
 
 def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:

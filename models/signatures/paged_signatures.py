@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.contract.signatures import NO_ID
 from models.decode_loop import decode_steps
 from models.decoder import Decoder
 from models.paged_attention import Prefix, prefix_bias
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
 from models.sampling import SamplingRows, sample
+from models.signatures.full_signatures import FullSignatures
+from models.signatures.stop_ids import finished_at
 from models.signatures.tensor_specs import Endpoint
 from models.signatures.verify_signatures import VerifySignatures
 
 
 class PagedSignatures(tf.Module):
-    """`prefill`, `decode`, `verify`, `copy_blocks`, `reset`; every call returns the nonce.
+    """`prefill`, `decode`, `decode_full`, `verify`, `copy_blocks`, `reset`; every call returns the nonce.
 
     Args:
         decoder: the network.
@@ -28,6 +29,7 @@ class PagedSignatures(tf.Module):
         self.decoder = decoder
         self.cache = cache
         self.chunk = PagedChunk(decoder, cache)
+        self._full = FullSignatures(decoder, cache, self.chunk)
         self._verify = VerifySignatures(decoder, cache, self.chunk)
 
     def endpoints(self) -> dict[str, Endpoint]:
@@ -35,6 +37,7 @@ class PagedSignatures(tf.Module):
         return {
             "prefill": self.prefill,
             "decode": self.decode,
+            **self._full.endpoints(),
             **self._verify.endpoints(),
             "copy_blocks": self.copy_blocks,
             "reset": self.reset,
@@ -117,19 +120,3 @@ class PagedSignatures(tf.Module):
         """Zero all KV memory and draw a new nonce."""
         self.cache.reset()
         return {"nonce": self.cache.nonce.read()}
-
-
-def finished_at(ids: tf.Tensor, stop_ids: tf.Tensor) -> tf.Tensor:
-    """First step that made a stop id, else N.
-
-    Args:
-        ids: [B, N] int32.
-        stop_ids: [B, E] int32, filled up with NO_ID.
-
-    Returns:
-        [B] int32.
-    """
-    valid = (stop_ids != NO_ID)[:, None]
-    hit = tf.reduce_any((ids[:, :, None] == stop_ids[:, None]) & valid, axis=2)
-    steps = tf.shape(ids)[1]
-    return tf.reduce_min(tf.where(hit, tf.range(steps)[None], steps), axis=1)

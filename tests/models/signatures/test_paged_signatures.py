@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from models.checkpoint import load_checkpoint
 from models.decoder import Decoder
-from models.signatures.paged_signatures import finished_at
 from tests.models.paged_driver import BLOCK_SIZE, PagedDriver, uncached
 
 NEW = 9
@@ -155,9 +154,3 @@ def test_reset_zeroes_and_renews(driver: PagedDriver, prompts: list[list[int]]):
     assert driver.prefill([prompts[1]], [0], table)["nonce"] == after
     driver.call("reset")
     assert not driver.cache.keys[0].gather(tf.constant([[[int(table[0, 0]), 0]]])).numpy().any()
-
-
-def test_finished_at_is_the_first_stop_id():
-    ids = tf.constant([[5, 2, 7, 2], [1, 1, 1, 1], [9, 4, 4, 4]])
-    stops = tf.constant([[2, 7], [-1, -1], [4, -1]])
-    assert finished_at(ids, stops).numpy().tolist() == [1, 4, 1]
