@@ -8,10 +8,12 @@ from typing import Any
 
 from models.contract.sampling_params import SamplingParams
 from serving.engine.engine_config import EngineConfig
+from serving.engine.full_row import FullRow
 from serving.engine.llm_engine import LLMEngine
 from serving.engine.scheduler_output import SchedulerOutput
 from serving.engine.step_result import StepResult
 from serving.engine.token_output import TokenOutput
+from serving.engine.verify_row import VerifyRow
 
 NextToken = Callable[[tuple[int, ...], SamplingParams], int]
 """The id that follows a context."""
@@ -43,6 +45,14 @@ def scripted(answers: dict[str, str | list[int]]) -> NextToken:
         return answer[0] if answer else EOS
 
     return next_token
+
+
+def first_allowed(token_id: int, allowed: bytes) -> int:
+    """The id, or the next one round the vocabulary that a mask allows; an empty mask allows all."""
+    mask = int.from_bytes(allowed, "little")
+    while allowed and not mask >> token_id & 1:
+        token_id = (token_id + 1) % len(BYTE_VOCAB)
+    return token_id
 
 
 class FakeClock:
@@ -90,6 +100,8 @@ class FakeModelRunner:
                 self._run(list(c.token_ids), c.start, c.block_table, c.params, lost) for c in output.prefills
             )
             decodes = tuple(self._decode(row, output.steps, lost) for row in output.decodes)
+            fulls = tuple(self._full(full, lost) for full in output.fulls)
+            verifies = tuple(self._verify(verify, lost) for verify in output.verifies)
         except (AssertionError, LookupError) as violation:
             # The engine would take this for a failed step and recover from it.
             self.violations.append(violation)
@@ -97,7 +109,7 @@ class FakeModelRunner:
         if self.failures:
             raise self.failures.pop(0)
         self._known_nonce = self.nonce
-        return StepResult(prefills, decodes, self.nonce, prefill_seconds=0.25, decode_seconds=0.125)
+        return StepResult(prefills, decodes, self.nonce, 0.25, 0.125, fulls, verifies)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(text.encode()) for text in texts]
@@ -114,9 +126,34 @@ class FakeModelRunner:
         stops = [i for i, token in enumerate(made) if token.id in row.stop_ids]
         return tuple(made[: stops[0] + 1] if stops else made)
 
+    def _full(self, full: FullRow, lost: bool) -> TokenOutput:
+        row, params = full.row, full.row.params
+        assert params.changes_logits
+        context = self._context([row.last_id], row.length, row.block_table, lost)
+        if params.penalises and not lost:
+            assert context[-len(full.history) :] == full.history or not full.history
+            assert params.repetition_penalty == 1 or full.history == context
+        token = self.next_token(context, params)
+        return TokenOutput(first_allowed(token, full.allowed), -0.5)
+
+    def _verify(self, verify: VerifyRow, lost: bool) -> tuple[TokenOutput, ...]:
+        row = verify.row
+        ids = [row.last_id, *verify.draft_ids]
+        context = self._context(ids, row.length, row.block_table, lost)
+        made: list[TokenOutput] = []
+        for known in range(row.length + 1, len(context) + 1):
+            made.append(TokenOutput(self.next_token(context[:known], row.params), -0.5))
+            if context[known : known + 1] != (made[-1].id,):
+                break
+        return tuple(made)
+
     def _run(
         self, ids: list[int], start: int, table: Sequence[int], params: SamplingParams, lost: bool
     ) -> TokenOutput:
+        return TokenOutput(self.next_token(self._context(ids, start, table, lost), params), -0.5)
+
+    def _context(self, ids: list[int], start: int, table: Sequence[int], lost: bool) -> tuple[int, ...]:
+        """All tokens up to these, which are written where their KV would be."""
         assert ids
         for position, token in enumerate(ids, start):
             block = table[position // self.block_size]
@@ -124,8 +161,7 @@ class FakeModelRunner:
             assert position < self.config.max_length
             self.memory[block, position % self.block_size] = token
         slots = [(table[p // self.block_size], p % self.block_size) for p in range(start + len(ids))]
-        context = tuple(self.memory.get(slot, 0) if lost else self.memory[slot] for slot in slots)
-        return TokenOutput(self.next_token(context, params), -0.5)
+        return tuple(self.memory.get(slot, 0) if lost else self.memory[slot] for slot in slots)
 
 
 class RecordingObserver:
@@ -159,7 +195,9 @@ class EngineUnderTest:
         self.reasons: dict[str, str] = {}
 
     def add(self, request_id: str, prompt: str | list[int] = "abc", **params: Any) -> None:
-        options = {name: params.pop(name) for name in ("tenant", "cap_max_tokens") if name in params}
+        options = {
+            name: params.pop(name) for name in ("tenant", "cap_max_tokens", "stream") if name in params
+        }
         ids = list(prompt.encode()) if isinstance(prompt, str) else prompt
         self.engine.add_request(request_id, ids, SamplingParams(**params), **options)
 

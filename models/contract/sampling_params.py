@@ -85,8 +85,12 @@ class SamplingParams:
     @property
     def changes_logits(self) -> bool:
         """Whether ids are chosen from other logits than the network's own: a step of its own kind."""
-        penalties = (self.repetition_penalty, self.frequency_penalty, self.presence_penalty)
-        return penalties != (1.0, 0.0, 0.0) or bool(self.logit_bias) or self.min_tokens > 0
+        return self.penalises or bool(self.logit_bias) or self.min_tokens > 0
+
+    @property
+    def penalises(self) -> bool:
+        """Whether ids that occurred before are more or less likely for it."""
+        return (self.repetition_penalty, self.frequency_penalty, self.presence_penalty) != (1.0, 0.0, 0.0)
 
 
 def _check(field: str, value: object, ok: bool, wanted: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from models.contract.errors import ConfigError
 from models.contract.manifest import Manifest
+from models.contract.signatures import MAX_XLA_STEPS, SIGNATURES
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,14 @@ class EngineConfig:
         mixed_prefill_tokens: most prompt tokens in a step that also decodes; bounds how long a long
             prompt can hold up running streams.
         max_decode_steps: most tokens per sequence and step while nobody waits.
+        max_bulk_steps: the same while nobody reads the tokens as they come.
         max_waiting: most requests that wait beyond the `max_num_seqs` that can run.
         max_waiting_tokens: most prompt tokens in the waiting queue.
         prefix_caching: whether blocks of finished sequences may be found again.
+        speculation: whether answers guess ahead where a text repeats itself; tokens stay the same.
+        max_speculative_rows: most sequences that run together for any of them to guess ahead.
+        max_draft_tokens: most tokens guessed at once.
+        signatures: what the package can do; requests that need more are refused.
 
     Raises:
         ConfigError: a size or limit is out of range; the message names it.
@@ -45,11 +51,16 @@ class EngineConfig:
     max_waiting: int = 256
     max_waiting_tokens: int = 262_144
     prefix_caching: bool = True
+    speculation: bool = True
+    max_bulk_steps: int = MAX_XLA_STEPS
+    max_speculative_rows: int = 2
+    max_draft_tokens: int = 16
+    signatures: tuple[str, ...] = tuple(SIGNATURES)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.name not in ("package_hash", "prefix_caching") and value < 1:
+            if type(value) is int and value < 1:
                 raise ConfigError(
                     f"`{field.name}` is {value}.", field=field.name, remedy="It must be positive."
                 )
@@ -76,6 +87,7 @@ class EngineConfig:
             block_size=manifest.block_size,
             num_blocks=manifest.num_blocks,
             package_hash=manifest.content_hash,
+            signatures=manifest.signatures,
             **limits,
         )
 

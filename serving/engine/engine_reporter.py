@@ -59,9 +59,9 @@ class EngineReporter:
             self._observer.step(
                 "prefill", len(output.prefills), output.num_prefill_tokens, result.prefill_seconds
             )
-        if output.decodes:
-            tokens = sum(map(len, result.decodes))
-            self._observer.step("decode", len(output.decodes), tokens, result.decode_seconds)
+        if output.num_decoding:
+            tokens = sum(map(len, (*result.decodes, *result.verifies))) + len(result.fulls)
+            self._observer.step("decode", output.num_decoding, tokens, result.decode_seconds)
 
     def state(self) -> None:
         """Preemptions since the last call, and the gauges."""

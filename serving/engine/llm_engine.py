@@ -90,6 +90,7 @@ class LLMEngine:
         *,
         tenant: str = "",
         cap_max_tokens: bool = False,
+        stream: bool = True,
     ) -> None:
         """Queue a request.
 
@@ -99,9 +100,11 @@ class LLMEngine:
             params: how to sample and when to end.
             tenant: requests of different tenants never share cached blocks.
             cap_max_tokens: the caller left `max_tokens` at its default; cut it to what fits.
+            stream: whether someone reads the tokens as they come; bulk goes in longer steps.
 
         Raises:
-            InvalidRequestError: id in use, prompt empty or outside the vocabulary.
+            InvalidRequestError: id in use, prompt empty or outside the vocabulary, or the package cannot
+                do what is asked.
             ContextLengthError: prompt and answer do not fit.
             OverloadedError: too much is waiting.
         """
@@ -119,6 +122,7 @@ class LLMEngine:
             tenant=tenant,
             arrival=next(self._arrivals),
             arrival_time=self.clock(),
+            stream=stream,
         )
         self._requests.add(OutputProcessor(sequence, self._vocab, self._eos_ids))
         self._reporter.state()
@@ -147,6 +151,8 @@ class LLMEngine:
             return []
         for chunk in output.prefills:
             self._reporter.scheduled(self._requests.sequence(chunk.request_id), chunk.start)
+        for full in output.fulls:
+            self._reporter.scheduled(self._requests.sequence(full.row.request_id), full.row.length)
         try:
             result = self._runner.execute(output)
         except Exception as error:
@@ -174,7 +180,7 @@ class LLMEngine:
         pending.reverse()
         while pending or self.has_unfinished:
             while pending and self._admission.has_room(len(pending[-1][1])):
-                self.add_request(*pending.pop(), params)
+                self.add_request(*pending.pop(), params, stream=False)
             for output in self.step():
                 known = merged.get(output.request_id)
                 merged[output.request_id] = known.merge(output) if known else output
@@ -186,6 +192,7 @@ class LLMEngine:
             return self._recovery.memory_lost()
         self._recovery.step_succeeded()
         self._reporter.step(output, result)
+        self.scheduler.speculation.stepped(output, result)
         outputs = []
         for chunk, token in zip(output.prefills, result.prefills, strict=True):
             sequence = self._requests.sequence(chunk.request_id)
@@ -196,4 +203,12 @@ class LLMEngine:
                 self.scheduler.blocks.hash_blocks(sequence)
         for row, tokens in zip(output.decodes, result.decodes, strict=True):
             outputs.append(self._requests.accept(row.request_id, tokens))
+        for full, token in zip(output.fulls, result.fulls, strict=True):
+            outputs.append(self._requests.accept(full.row.request_id, (token,)))
+        for verify, tokens in zip(output.verifies, result.verifies, strict=True):
+            request_id = verify.row.request_id
+            self.scheduler.speculation.verified(
+                self._requests.sequence(request_id), output, len(verify.draft_ids), len(tokens)
+            )
+            outputs.append(self._requests.accept(request_id, tokens))
         return outputs

@@ -17,7 +17,8 @@ class PrefillChunk:
         start: position of the first one; KV of all positions before is present.
         block_table: blocks of positions 0 … start + len(token_ids) − 1.
         params: how to sample the id that follows.
-        is_last: whether that id is wanted; otherwise the next chunk follows.
+        is_last: whether that id is wanted; otherwise the next chunk follows, or a `decode_full` call
+            that runs the last known id.
     """
 
     request_id: str

@@ -8,9 +8,14 @@ from models.contract.errors import ContextLengthError, InvalidRequestError
 from models.contract.sampling_params import SamplingParams
 from serving.engine.engine_config import EngineConfig
 
+_CHANGING = ("repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias", "min_tokens")
+"""Parameters that a package without `decode_full` cannot serve."""
+
+_PLAIN = SamplingParams()
+
 
 class RequestValidator:
-    """Checks prompts against the model's vocabulary, context and KV memory.
+    """Checks requests against the model's signatures, vocabulary, context and KV memory.
 
     Args:
         config: the limits.
@@ -20,7 +25,7 @@ class RequestValidator:
         self._config = config
 
     def max_tokens(self, prompt_ids: Ids[int], params: SamplingParams, *, cap: bool) -> int:
-        """Check a prompt, and give the most tokens it may generate.
+        """Check a request, and give the most tokens it may generate.
 
         Args:
             prompt_ids: the prompt.
@@ -28,10 +33,12 @@ class RequestValidator:
             cap: the caller did not name `max_tokens`: cut it to what fits instead of refusing.
 
         Raises:
-            InvalidRequestError: the prompt is empty or has an id outside the vocabulary.
+            InvalidRequestError: the prompt is empty, it or the biases have an id outside the vocabulary, or
+                the package cannot change logits as asked.
             ContextLengthError: prompt and answer do not fit; names both lengths and the limit.
         """
         self._check_ids(prompt_ids)
+        self._check_logits(params)
         limit, name = self._limit()
         room = limit - len(prompt_ids)
         if room < 1:
@@ -61,6 +68,26 @@ class RequestValidator:
             raise InvalidRequestError(
                 f"prompt id {prompt_ids[wrong]} at position {wrong} is not in the vocabulary.",
                 field="prompt",
+                remedy=f"Ids go from 0 to {size - 1}.",
+            )
+
+    def _check_logits(self, params: SamplingParams) -> None:
+        if not params.changes_logits:
+            return
+        if "decode_full" not in self._config.signatures:
+            name = next(name for name in _CHANGING if getattr(params, name) != getattr(_PLAIN, name))
+            value = getattr(params, name)
+            raise InvalidRequestError(
+                f"`{name}` is {value!r}, but the model package has no signature `decode_full`.",
+                field=name,
+                remedy="Leave it out, or export the package again with this version of Tokenmill.",
+            )
+        size = self._config.vocab_size
+        wrong = next((token for token, _ in params.logit_bias if token >= size), None)
+        if wrong is not None:
+            raise InvalidRequestError(
+                f"`logit_bias` has id {wrong}, which is not in the vocabulary.",
+                field="logit_bias",
                 remedy=f"Ids go from 0 to {size - 1}.",
             )
 

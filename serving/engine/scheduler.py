@@ -12,12 +12,14 @@ from collections import deque
 from collections.abc import Iterable
 
 from serving.engine.block_manager import BlockManager
-from serving.engine.decode_row import DecodeRow
+from serving.engine.decode_plan import DecodePlan
 from serving.engine.engine_config import EngineConfig
 from serving.engine.prefill_chunk import PrefillChunk
+from serving.engine.row_builder import RowBuilder
 from serving.engine.scheduler_output import SchedulerOutput
 from serving.engine.sequence import Sequence
 from serving.engine.sequence_status import SequenceStatus
+from serving.engine.speculation import Speculation
 
 
 class Scheduler:
@@ -30,7 +32,8 @@ class Scheduler:
 
     def __init__(self, config: EngineConfig, eos_ids: Iterable[int] = ()) -> None:
         self._config = config
-        self._eos_ids = tuple(eos_ids)
+        self._builder = RowBuilder(config, eos_ids)
+        self.speculation = Speculation(config)
         self.blocks = BlockManager(config)
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
@@ -48,15 +51,11 @@ class Scheduler:
         """
         suspect = self._suspect()
         rows = [suspect] if suspect else list(self.running)
-        decoding, steps = self._reserve([row for row in rows if not row.is_prefilling])
-        budget = self._config.max_num_batched_tokens - steps * len(decoding)
+        decoding, plan = self._reserve([row for row in rows if not row.is_prefilling])
+        budget = self._config.max_num_batched_tokens - sum(map(plan.ahead, decoding))
         if decoding:
             budget = min(budget, self._config.mixed_prefill_tokens)
-        return SchedulerOutput(
-            prefills=tuple(self._prefills(rows, budget, admit=suspect is None)),
-            decodes=tuple(self._decode_row(sequence, steps) for sequence in decoding),
-            steps=steps,
-        )
+        return self._output(decoding, plan, self._prefills(rows, budget, admit=suspect is None))
 
     def finish(self, sequence: Sequence) -> None:
         """Take a sequence out, whatever its phase, and free its blocks."""
@@ -87,16 +86,37 @@ class Scheduler:
                 return sequence
         return self._admit() if self.waiting and self.waiting[0].num_failures else None
 
-    def _reserve(self, rows: list[Sequence]) -> tuple[list[Sequence], int]:
-        steps = self._decode_steps(rows)
-        if sum(self._missing(row, steps) for row in rows) > self.blocks.num_free:
-            steps = 1
+    def _output(
+        self, decoding: list[Sequence], plan: DecodePlan, prefills: list[PrefillChunk]
+    ) -> SchedulerOutput:
+        build, drafts = self._builder, plan.drafts
+        plain = [sequence for sequence in decoding if not sequence.changes_logits]
+        guessing = plain if any(sequence.request_id in drafts for sequence in plain) else []
+        return SchedulerOutput(
+            prefills=tuple(prefills),
+            decodes=() if guessing else tuple(build.decode(sequence, plan.steps) for sequence in plain),
+            steps=plan.steps,
+            fulls=tuple(build.full(sequence) for sequence in decoding if sequence.changes_logits),
+            verifies=tuple(
+                build.verify(sequence, drafts.get(sequence.request_id, ())) for sequence in guessing
+            ),
+        )
+
+    def _reserve(self, rows: list[Sequence]) -> tuple[list[Sequence], DecodePlan]:
+        plan = self._plan(rows)
+        if sum(self._missing(row, plan.ahead(row)) for row in rows) > self.blocks.num_free:
+            plan = DecodePlan()
         kept = []
         for row in rows:
-            if self._make_room(row, steps):
-                self.blocks.extend(row, row.num_computed + steps)
+            if self._make_room(row, plan.ahead(row)):
+                self.blocks.extend(row, row.num_computed + plan.ahead(row))
                 kept.append(row)
-        return kept, steps
+        return kept, plan
+
+    def _plan(self, rows: list[Sequence]) -> DecodePlan:
+        plain = [row for row in rows if not row.changes_logits]
+        drafts = self.speculation.drafts(plain) if len(plain) == len(rows) else {}
+        return DecodePlan(1 if drafts or len(plain) < len(rows) else self._decode_steps(rows), drafts)
 
     def _make_room(self, row: Sequence, steps: int) -> bool:
         """Preempt from the youngest on until the row's next positions fit; False if it fell itself."""
@@ -108,15 +128,20 @@ class Scheduler:
         return self.blocks.missing(row, row.num_computed + steps)
 
     def _decode_steps(self, rows: list[Sequence]) -> int:
-        """Steps of a decode call: one while anyone waits for a first token, then a gentle ramp."""
+        """Steps of a decode call: one while anyone waits for a first token, then a gentle ramp.
+
+        Behind a guess that was right it starts anew, since the next one may be near.
+        """
         if not rows or self.waiting or any(sequence.is_prefilling for sequence in self.running):
             return 1
-        return min(
-            self._config.max_decode_steps,
-            min(row.num_output_tokens for row in rows),
+        streams = any(row.stream for row in rows)
+        steps = min(
+            self._config.max_decode_steps if streams else self._config.max_bulk_steps,
+            min(row.num_output_tokens - row.ramp_from for row in rows),
             max(row.num_remaining for row in rows),
             min(self._config.max_length - row.num_computed for row in rows),
         )
+        return max(1, steps)
 
     def _prefills(self, rows: list[Sequence], budget: int, *, admit: bool) -> list[PrefillChunk]:
         chunks: list[PrefillChunk] = []
@@ -125,8 +150,10 @@ class Scheduler:
             sequence = queue.popleft() if queue else self._admit_sound() if admit else None
             if sequence is None:
                 break
-            chunks.append(self._chunk(sequence, budget))
-            budget -= len(chunks[-1].token_ids)
+            # One whose only token is run by `decode_full` decodes from the next step on.
+            if sequence.is_prefilling:
+                chunks.append(self._builder.chunk(sequence, budget))
+                budget -= len(chunks[-1].token_ids)
         return chunks
 
     def _admit_sound(self) -> Sequence | None:
@@ -146,30 +173,6 @@ class Scheduler:
         sequence.status = SequenceStatus.RUNNING
         self.running.append(sequence)
         return sequence
-
-    def _chunk(self, sequence: Sequence, budget: int) -> PrefillChunk:
-        start = sequence.num_computed
-        end = min(sequence.prefill_target, start + budget)
-        return PrefillChunk(
-            request_id=sequence.request_id,
-            token_ids=tuple(sequence.token_ids[start:end]),
-            start=start,
-            block_table=tuple(sequence.block_table[: self._config.num_blocks_for(end)]),
-            params=sequence.params,
-            is_last=end == sequence.prefill_target,
-        )
-
-    def _decode_row(self, sequence: Sequence, steps: int) -> DecodeRow:
-        end = sequence.num_computed + steps
-        eos_ids = () if sequence.params.ignore_eos else self._eos_ids
-        return DecodeRow(
-            request_id=sequence.request_id,
-            last_id=sequence.token_ids[-1],
-            length=sequence.num_computed,
-            block_table=tuple(sequence.block_table[: self._config.num_blocks_for(end)]),
-            params=sequence.params,
-            stop_ids=(*eos_ids, *sequence.params.stop_ids),
-        )
 
 
 def _arrival(sequence: Sequence) -> int:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from models.contract.sampling_params import SamplingParams
 from models.contract.signatures import NO_ID, NULL_BLOCK
 from serving.engine.decode_row import DecodeRow
+from serving.engine.full_row import FullRow
 from serving.engine.prefill_chunk import PrefillChunk
 from serving.engine.token_output import TokenOutput
+from serving.engine.verify_row import VerifyRow
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -51,12 +53,51 @@ def prefill_arrays(chunks: Sequence[PrefillChunk]) -> Arrays:
 def decode_arrays(rows: Sequence[DecodeRow], steps: int) -> Arrays:
     """Inputs of `decode`: last_id and length [B], block_table [B, K], stop_ids [B, E ≥ 1], steps, …"""
     return {
-        "last_id": np.array([row.last_id for row in rows], np.int32),
-        "length": np.array([row.length for row in rows], np.int32),
-        "block_table": _pad([row.block_table for row in rows], NULL_BLOCK),
+        **_last_ids(rows),
+        "block_table": _block_table(rows),
         **_sampling_arrays([row.params for row in rows]),
-        "stop_ids": _pad([row.stop_ids or (NO_ID,) for row in rows], NO_ID),
+        "stop_ids": _stop_ids(rows),
         "steps": np.array(steps, np.int32),
+    }
+
+
+def full_arrays(fulls: Sequence[FullRow]) -> Arrays:
+    """Inputs of `decode_full`: those of `decode` without steps, then what changes the logits.
+
+    Widths are 0 or powers of two, so that executors meet few shapes: history [B, L], generated_from
+    [B], penalties [B, 3], bias_ids and bias_values [B, A]; allowed [B, W] is 0 or the whole
+    vocabulary wide.
+    """
+    rows = [full.row for full in fulls]
+    params = [row.params for row in rows]
+    history = [full.history for full in fulls]
+    biases = [p.logit_bias for p in params]
+    width = _power_of_two(max(map(len, biases)))
+    return {
+        **_last_ids(rows),
+        "block_table": _block_table(rows),
+        **_sampling_arrays(params),
+        "stop_ids": _stop_ids(rows),
+        "history": _pad(history, NO_ID, _power_of_two(max(map(len, history)))),
+        "generated_from": np.array([full.generated_from for full in fulls], np.int32),
+        "penalties": np.array(
+            [(p.repetition_penalty, p.frequency_penalty, p.presence_penalty) for p in params], np.float32
+        ),
+        "bias_ids": _pad([[token for token, _ in bias] for bias in biases], NO_ID, width),
+        "bias_values": _pad([[value for _, value in bias] for bias in biases], 0, width, np.float32),
+        "allowed": _allowed(fulls),
+    }
+
+
+def verify_arrays(verifies: Sequence[VerifyRow]) -> Arrays:
+    """Inputs of `verify`: last_id and length [B], draft_ids [B, D] padded with 0, draft_lengths [B], …"""
+    rows = [verify.row for verify in verifies]
+    return {
+        **_last_ids(rows),
+        "draft_ids": _pad([verify.draft_ids for verify in verifies], 0),
+        "draft_lengths": np.array([len(verify.draft_ids) for verify in verifies], np.int32),
+        "block_table": _block_table(rows),
+        **_sampling_arrays([row.params for row in rows]),
     }
 
 
@@ -92,9 +133,35 @@ def decode_tokens(rows: Sequence[DecodeRow], outputs: Arrays) -> list[tuple[Toke
     ]
 
 
+def full_tokens(fulls: Sequence[FullRow], outputs: Arrays) -> list[TokenOutput]:
+    """The id of each row's one step."""
+    return [tokens[0] for tokens in decode_tokens([full.row for full in fulls], outputs)]
+
+
+def verify_tokens(verifies: Sequence[VerifyRow], outputs: Arrays) -> list[tuple[TokenOutput, ...]]:
+    """Of each row the guessed ids that were right, and the id behind them."""
+    found = []
+    for i, verify in enumerate(verifies):
+        accepted = int(outputs["accepted"][i])
+        ids = (*verify.draft_ids[:accepted], outputs["next_id"][i])
+        found.append(
+            tuple(
+                _token(
+                    verify.row.params,
+                    token_id,
+                    outputs["logprobs"][i, column],
+                    outputs["top_ids"][i, column],
+                    outputs["top_logprobs"][i, column],
+                )
+                for column, token_id in enumerate(ids)
+            )
+        )
+    return found
+
+
 def _token(
     params: SamplingParams,
-    token_id: np.int32,
+    token_id: np.int32 | int,
     logprob: np.float32,
     top_ids: NDArray[np.int32],
     top_logprobs: NDArray[np.float32],
@@ -114,9 +181,41 @@ def _sampling_arrays(params: Sequence[SamplingParams]) -> Arrays:
     }
 
 
-def _pad(rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int32]:
-    """Rows as one [B, longest] int32 array, filled up with `fill`."""
-    array = np.full((len(rows), max(map(len, rows))), fill, np.int32)
+def _last_ids(rows: Sequence[DecodeRow]) -> Arrays:
+    return {
+        "last_id": np.array([row.last_id for row in rows], np.int32),
+        "length": np.array([row.length for row in rows], np.int32),
+    }
+
+
+def _block_table(rows: Sequence[DecodeRow]) -> NDArray[Any]:
+    return _pad([row.block_table for row in rows], NULL_BLOCK)
+
+
+def _stop_ids(rows: Sequence[DecodeRow]) -> NDArray[Any]:
+    return _pad([row.stop_ids or (NO_ID,) for row in rows], NO_ID)
+
+
+def _allowed(fulls: Sequence[FullRow]) -> NDArray[np.int32]:
+    """Mask words [B, W]; a row without a mask allows all, W is 0 if none has one."""
+    words = max(len(full.allowed) for full in fulls) // 4
+    array = np.full((len(fulls), words), -1, np.int32)
+    for target, full in zip(array, fulls, strict=True):
+        if full.allowed:
+            target[:] = np.frombuffer(full.allowed, "<i4")
+    return array
+
+
+def _power_of_two(count: int) -> int:
+    """The least power of two that is not below, 0 for 0."""
+    return 1 << (count - 1).bit_length() if count else 0
+
+
+def _pad(
+    rows: Sequence[Sequence[float]], fill: int, width: int | None = None, dtype: type = np.int32
+) -> NDArray[Any]:
+    """Rows as one [B, width] array, by default as wide as the longest, filled up with `fill`."""
+    array = np.full((len(rows), max(map(len, rows)) if width is None else width), fill, dtype)
     for target, row in zip(array, rows, strict=True):
         target[: len(row)] = row
     return array

@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from models.contract.errors import ContextLengthError, OverloadedError
 from models.contract.sampling_params import SamplingParams
 from serving.engine.recovery import MAX_LOSSES
-from tests.fakes import BYTE_VOCAB, EOS, EngineUnderTest, hashed
+from serving.engine.vocabulary_mask import mask_without
+from tests.fakes import BYTE_VOCAB, EOS, EngineUnderTest, first_allowed, hashed
 
 # Few different ids, so that prefixes are shared and stop strings occur.
 ALPHABET = [*b"ab", 0xC3, 0xA9, EOS]
@@ -34,9 +35,12 @@ class Answer:
 def alone(prompt: list[int], params: SamplingParams, max_tokens: int) -> Answer:
     """The definition of an answer: one id after the other, no batch, no blocks, no steps."""
     ids: list[int] = []
+    stop_ids = (*(() if params.ignore_eos else (EOS,)), *params.stop_ids)
     while True:
-        ids.append(next_token((*prompt, *ids), params))
-        by_id = (ids[-1] == EOS and not params.ignore_eos) or ids[-1] in params.stop_ids
+        banned = stop_ids if len(ids) < params.min_tokens else ()
+        mask = mask_without(len(BYTE_VOCAB), banned)
+        ids.append(first_allowed(next_token((*prompt, *ids), params), mask))
+        by_id = ids[-1] in stop_ids
         last = by_id or len(ids) == max_tokens
         text = text_of(ids[: len(ids) - by_id], final=last)
         ends = [(text.index(s) + len(s), text.index(s)) for s in params.stop if s in text]
@@ -64,6 +68,15 @@ all_params = st.builds(
     ignore_eos=st.sampled_from([True, True, False]),
     stop_ids=st.sampled_from([(), (), (98,)]),
     stop=st.lists(st.sampled_from(["ab", "aab", "é", "bé", "\ufffd"]), max_size=2).map(tuple),
+    **{
+        name: st.sampled_from([neutral, neutral, neutral, other])
+        for name, neutral, other in (
+            ("repetition_penalty", 1.0, 1.2),
+            ("frequency_penalty", 0.0, 0.5),
+            ("logit_bias", (), ((7, 1.0),)),
+            ("min_tokens", 0, 1),
+        )
+    },
 )
 limits = st.builds(
     lambda block_size, kv_tokens, **others: {
@@ -79,6 +92,10 @@ limits = st.builds(
     max_decode_steps=st.sampled_from([5, 4, 1]),
     max_waiting=st.sampled_from([4, 1]),
     prefix_caching=st.sampled_from([True, True, False]),
+    speculation=st.sampled_from([True, True, False]),
+    max_speculative_rows=st.sampled_from([4, 2, 1]),
+    max_draft_tokens=st.sampled_from([6, 3, 1]),
+    max_bulk_steps=st.sampled_from([8, 1]),
 )
 
 
@@ -90,14 +107,21 @@ class EngineMachine(RuleBasedStateMachine):
         self.losses = 0
         self.count = 0
 
-    @rule(prompt=prompts, params=all_params, tenant=st.sampled_from(["", "", "other"]), cap=st.booleans())
-    def add(self, prompt: list[int], params: SamplingParams, tenant: str, cap: bool) -> None:
+    @rule(
+        prompt=prompts,
+        params=all_params,
+        tenant=st.sampled_from(["", "", "other"]),
+        cap=st.booleans(),
+        stream=st.booleans(),
+    )
+    def add(self, prompt: list[int], params: SamplingParams, tenant: str, cap: bool, stream: bool) -> None:
         config = self.test.config
         room = min(config.max_length, config.max_tokens_in_blocks) - len(prompt)
         self.count += 1
         name = str(self.count)
         try:
-            self.test.engine.add_request(name, prompt, params, tenant=tenant, cap_max_tokens=cap)
+            options = {"tenant": tenant, "cap_max_tokens": cap, "stream": stream}
+            self.test.engine.add_request(name, prompt, params, **options)
         except ContextLengthError:
             assert room < 1 or (params.max_tokens > room and not cap)
         except OverloadedError:

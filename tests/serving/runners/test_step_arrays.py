@@ -5,14 +5,21 @@ import numpy as np
 from models.contract.sampling_params import SamplingParams
 from models.contract.signatures import NO_ID, SIGNATURES, TOP_LOGPROBS
 from serving.engine.decode_row import DecodeRow
+from serving.engine.full_row import FullRow
 from serving.engine.prefill_chunk import PrefillChunk
 from serving.engine.token_output import TokenOutput
+from serving.engine.verify_row import VerifyRow
+from serving.engine.vocabulary_mask import mask_without
 from serving.runners.step_arrays import (
     decode_arrays,
     decode_tokens,
+    full_arrays,
+    full_tokens,
     prefill_arrays,
     prefill_groups,
     prefill_tokens,
+    verify_arrays,
+    verify_tokens,
 )
 
 
@@ -97,3 +104,62 @@ def test_decode_cuts_rows_behind_their_stop_id():
     assert [[t.id for t in tokens] for tokens in got] == [[10, 11], [13, 14, 15]]
     assert got[1][0] == TokenOutput(13, -3.0, ((0, 0.0),))
     assert all(type(t.id) is int and type(t.logprob) is float for tokens in got for t in tokens)
+
+
+def test_full_rows_are_padded_to_powers_of_two():
+    penalised = row(repetition_penalty=1.5, frequency_penalty=0.25, presence_penalty=-0.5, temperature=0.0)
+    biased = row(logit_bias=((3, 1.5), (9, -100.0), (1, 0.5)), stop_ids=(5,))
+    short = row(min_tokens=2, stop_ids=(33, 4))
+    arrays = full_arrays(
+        [
+            FullRow(penalised, (1, 2, 3, 2, 1), 3),
+            FullRow(biased),
+            FullRow(short, allowed=mask_without(40, (33, 4))),
+        ]
+    )
+    check_signature("decode_full", arrays)
+    none = [NO_ID] * 8
+    assert arrays["history"].tolist() == [[1, 2, 3, 2, 1, *none[5:]], none, none]
+    assert arrays["generated_from"].tolist() == [3, 0, 0]
+    assert arrays["penalties"].tolist() == [[1.5, 0.25, -0.5], [1, 0, 0], [1, 0, 0]]
+    assert arrays["bias_ids"].tolist() == [none[:4], [3, 9, 1, NO_ID], none[:4]]
+    assert arrays["bias_values"].tolist() == [[0] * 4, [1.5, -100, 0.5, 0], [0] * 4]
+    assert arrays["allowed"].tolist() == [[-1, -1], [-1, -1], [~(1 << 4), 0b11111101]]
+    assert arrays["stop_ids"].tolist() == [[NO_ID, NO_ID], [5, NO_ID], [33, 4]]
+
+
+def test_what_no_row_asks_for_has_no_columns():
+    arrays = full_arrays([FullRow(row(logit_bias=((3, 1.5),)))])
+    check_signature("decode_full", arrays)
+    assert [arrays[name].shape for name in ("history", "bias_ids", "allowed")] == [(1, 0), (1, 1), (1, 0)]
+    assert full_arrays([FullRow(row(), (1, 2, 3))])["bias_values"].shape == (1, 0)
+
+
+def test_a_full_row_makes_one_token():
+    arrays = {**outputs(steps=1), "finished_at": np.array([0, 1], np.int32)}
+    got = full_tokens([FullRow(row()), FullRow(row(logprobs=1))], arrays)
+    assert got == [TokenOutput(10, 0.0), TokenOutput(11, -1.0, ((0, 0.0),))]
+
+
+def test_drafts_are_padded_with_an_id_that_exists():
+    arrays = verify_arrays([VerifyRow(row((1, 2), seed=5), (8, 9, 8)), VerifyRow(row(), ())])
+    check_signature("verify", arrays)
+    assert arrays["draft_ids"].tolist() == [[8, 9, 8], [0, 0, 0]]
+    assert arrays["draft_lengths"].tolist() == [3, 0]
+    assert arrays["last_id"].tolist() == [7, 7]
+    assert arrays["block_table"].tolist() == [[1, 2], [1, 0]]
+    assert arrays["seed"].tolist() == [5, 0]
+
+
+def test_right_guesses_come_before_the_id_behind_them():
+    steps = outputs(steps=4)
+    arrays = {
+        "accepted": np.array([2, 0], np.int32),
+        "next_id": np.array([50, 60], np.int32),
+        **{name: steps[name] for name in ("logprobs", "top_ids", "top_logprobs")},
+    }
+    got = verify_tokens([VerifyRow(row(logprobs=1), (8, 9, 7)), VerifyRow(row(), (8,))], arrays)
+    top = ((0, 0.0),)
+    assert got[0] == (TokenOutput(8, 0.0, top), TokenOutput(9, -1.0, top), TokenOutput(50, -2.0, top))
+    assert got[1] == (TokenOutput(60, -4.0),)
+    assert all(type(token.id) is int for tokens in got for token in tokens)

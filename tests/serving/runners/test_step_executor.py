@@ -7,13 +7,18 @@ import numpy as np
 from models.contract.sampling_params import SamplingParams
 from models.contract.signatures import SIGNATURES, TOP_LOGPROBS
 from serving.engine.decode_row import DecodeRow
+from serving.engine.full_row import FullRow
 from serving.engine.prefill_chunk import PrefillChunk
 from serving.engine.scheduler_output import SchedulerOutput
+from serving.engine.verify_row import VerifyRow
 from serving.runners.step_executor import StepExecutor
 
 
 class Calls:
-    """Answers `prefill` with each row's first id + 1000, `decode` with last id, last id + 1, …"""
+    """Answers `prefill` with each row's first id + 1000, `decode` with last id, last id + 1, …
+
+    `decode_full` answers as `decode`, `verify` takes every draft and goes on with last id + 500.
+    """
 
     def __init__(self, *nonces: int) -> None:
         self.names: list[str] = []
@@ -27,8 +32,11 @@ class Calls:
         self.rows.append(rows)
         if signature == "prefill":
             shape, ids = (rows,), {"next_id": arrays["ids"][:, 0] + 1000}
+        elif signature == "verify":
+            shape = (rows, arrays["draft_ids"].shape[1] + 1)
+            ids = {"accepted": arrays["draft_lengths"], "next_id": arrays["last_id"] + 500}
         else:
-            shape = (rows, int(arrays["steps"]))
+            shape = (rows, int(arrays.get("steps", 1)))
             ids = {"ids": arrays["last_id"][:, None] + np.arange(shape[1]), "finished_at": np.full(rows, 99)}
         scores = {"logprob" if signature == "prefill" else "logprobs": np.zeros(shape, np.float32)}
         top = {"top_ids": np.zeros((*shape, TOP_LOGPROBS)), "top_logprobs": np.zeros((*shape, TOP_LOGPROBS))}
@@ -51,6 +59,26 @@ def test_results_come_in_the_order_of_the_rows_whatever_the_grouping():
     assert [[token.id for token in row] for row in result.decodes] == [[7, 8], [8, 9]]
     assert (calls.names, calls.rows) == (["prefill", "prefill", "decode"], [2, 2, 2])
     assert result.nonce == 1
+
+
+def decode_row(last_id: int, **params) -> DecodeRow:
+    return DecodeRow(f"r{last_id}", last_id, 5, (1, 2), SamplingParams(**params), ())
+
+
+def test_each_kind_of_row_has_a_call_of_its_own():
+    calls = Calls()
+    step = SchedulerOutput(
+        decodes=(decode_row(7),),
+        fulls=(FullRow(decode_row(8, presence_penalty=1.0), (8, 9), 1),),
+    )
+    result = StepExecutor(calls).execute(step, nonce=1)
+    assert calls.names == ["decode", "decode_full"]
+    assert [[token.id for token in row] for row in result.decodes] == [[7]]
+    assert [token.id for token in result.fulls] == [8]
+    step = SchedulerOutput(verifies=(VerifyRow(decode_row(7), (1, 2)), VerifyRow(decode_row(8))))
+    result = StepExecutor(calls).execute(step, nonce=1)
+    assert calls.names[2:] == ["verify"]
+    assert [[token.id for token in row] for row in result.verifies] == [[1, 2, 507], [508]]
 
 
 def test_only_what_has_rows_is_called():
