@@ -17,7 +17,7 @@ from models.sampling import CANDIDATES, SamplingRows, probabilities, sample, uni
 CASES = [
     case
     for case in json.loads(
-        (Path(__file__).parents[1] / "data" / "cases" / "sampling.json").read_text(encoding="utf-8")
+        (Path(__file__).parents[2] / "data" / "cases" / "sampling.json").read_text(encoding="utf-8")
     )
     if "repetition_penalty" not in case["params"]
 ]
