@@ -24,6 +24,10 @@ class SamplingRows(NamedTuple):
     min_p: tf.Tensor
     seed: tf.Tensor
 
+    def take(self, index: tf.Tensor) -> SamplingRows:
+        """The rows of an index [R] int32, which may name one twice."""
+        return SamplingRows(*(tf.gather(value, index) for value in self))
+
     @property
     def divisor(self) -> tf.Tensor:
         """What logits are divided by, [B, 1]: 1 for greedy rows, whose draw nobody uses."""
