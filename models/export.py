@@ -24,6 +24,7 @@ from models.package import content_hash
 from models.package_variables import WEIGHTS_ATTRIBUTE
 from models.paged_cache import PagedCache
 from models.scoring import LOGIT_FLOATS
+from models.signatures.embed_signatures import EmbedSignatures
 from models.signatures.generate_signatures import GenerateSignatures
 from models.signatures.paged_signatures import PagedSignatures
 from models.signatures.score_signatures import ScoreSignatures
@@ -133,7 +134,7 @@ def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOption
 
 def _signatures(options: ExportOptions) -> tuple[str, ...]:
     """What the package carries."""
-    return (*MANDATORY, "decode_full", "verify")
+    return (*MANDATORY, "decode_full", "verify", "embed")
 
 
 def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:
@@ -202,6 +203,7 @@ def build_endpoints(
         text,
         PagedSignatures(decoder, cache),
         ScoreSignatures(decoder, text, manifest.max_length),
+        EmbedSignatures(decoder, text, manifest.max_length),
         GenerateSignatures(decoder, text, manifest.eos_ids, manifest.max_length),
     )
     return {name: function for group in groups for name, function in group.endpoints().items()}

@@ -80,6 +80,7 @@ def warmup_calls(signatures: Collection[str]) -> list[tuple[str, dict[str, Any]]
         "copy_blocks": {"source": _one(NULL_BLOCK), "target": _one(NULL_BLOCK)},
         "score_ids": {"ids": _row(0, 0), "lengths": _one(2), "score_from": _one(0)},
         "score_text": {"text": _TEXT},
+        "embed": {"text": _TEXT},
         "reset": {},
     }
     return [(name, inputs) for name, inputs in calls.items() if name in signatures]
