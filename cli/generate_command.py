@@ -46,10 +46,33 @@ class Piece:
     "--min-p", type=float, default=0.0, show_default=True, help="Drop ids below min_p times the best one."
 )
 @click.option("--seed", type=int, help="Makes sampling repeatable.")
+@click.option("--repetition-penalty", type=float, help="Above 1: ids of prompt and answer are less likely.")
+@click.option(
+    "--frequency-penalty", type=float, help="Taken off a logit for each time the answer has its id."
+)
+@click.option("--presence-penalty", type=float, help="Taken off a logit if the answer has its id.")
+@click.option(
+    "--logit-bias",
+    multiple=True,
+    metavar="ID=VALUE",
+    help="Added to an id's logit, -100 to 100; may be given often.",
+)
+@click.option("--min-tokens", type=int, help="No end id before so many tokens.")
+@click.option(
+    "--speculate/--no-speculate",
+    default=None,
+    help="Guess ahead where the text repeats itself; the answer is the same.  [default: speculate]",
+)
 @click.option("--stop", multiple=True, help="String that ends the answer; may be given up to four times.")
 @json_option
 def command(
-    prompt: str, package: Path | None, url: str | None, max_tokens: int | None, as_json: bool, **sampling: Any
+    prompt: str,
+    package: Path | None,
+    url: str | None,
+    max_tokens: int | None,
+    speculate: bool | None,
+    as_json: bool,
+    **sampling: Any,
 ) -> None:
     """Continue PROMPT (`-` reads it from stdin), streaming the text as it comes.
 
@@ -59,27 +82,45 @@ def command(
     Examples:
       tokenmill generate "def fibonacci("
       tokenmill generate --url http://127.0.0.1:8000 --max-tokens 64 --temperature 0 "import os"
+      tokenmill generate --temperature 0 --repetition-penalty 1.2 --logit-bias 198=-100 "def main():"
       cat module.py | tokenmill generate --json --stop "\\n\\n" -
     """
     if package is not None and url is not None:
         raise ConfigError(
             "`--package` and `--url` are both given.", field="--url", remedy="Name one of them."
         )
+    if url is not None and speculate is not None:
+        raise ConfigError(
+            "`--speculate` is given with `--url`.", field="--speculate", remedy="It is the server's choice."
+        )
     text = read_utf8(sys.stdin.buffer.read() if prompt == "-" else prompt, "the prompt")
     sampling = {name: value for name, value in sampling.items() if value is not None}
     # A shell cannot type a newline easily, so that backslash escapes stand for themselves.
     stops = [read_utf8(stop, "`--stop`") for stop in sampling["stop"]]
     sampling["stop"] = tuple(stop.replace("\\n", "\n").replace("\\t", "\t") for stop in stops)
+    sampling["logit_bias"] = tuple(map(_bias, sampling["logit_bias"]))
     _check(max_tokens, sampling)
     pieces = (
         _from_url(url, text, max_tokens, sampling)
         if url is not None
-        else _from_package(package or _default_package(), text, max_tokens, sampling)
+        else _from_package(
+            package or _default_package(), text, max_tokens, sampling, speculate is not False, not as_json
+        )
     )
     if as_json:
         _print_json(list(pieces))
     else:
         _stream(text, pieces)
+
+
+def _bias(text: str) -> tuple[int, float]:
+    token, _, value = text.partition("=")
+    try:
+        return int(token), float(value)
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"`--logit-bias` is {text!r}.", field="--logit-bias", remedy="It must be like 198=-100."
+        ) from error
 
 
 def _check(max_tokens: int | None, sampling: dict[str, Any]) -> None:
@@ -127,6 +168,9 @@ def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str,
     import tokenmill_client
 
     max_tokens = DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens
+    # What is not given is left out, for servers that do not know it.
+    biases = sampling.pop("logit_bias")
+    sampling |= {"logit_bias": dict(biases)} if biases else {}
     try:
         client = tokenmill_client.Client(url)
     except ValueError as error:
@@ -151,7 +195,12 @@ def _from_url(url: str, prompt: str, max_tokens: int | None, sampling: dict[str,
 
 
 def _from_package(
-    package: Path, prompt: str, max_tokens: int | None, sampling: dict[str, Any]
+    package: Path,
+    prompt: str,
+    max_tokens: int | None,
+    sampling: dict[str, Any],
+    speculation: bool,
+    stream: bool,
 ) -> Iterator[Piece]:
     from models.contract.package import resolve_package
     from models.contract.sampling_params import SamplingParams
@@ -166,7 +215,10 @@ def _from_package(
     from serving.runners.local_stream import stream_locally
 
     with LocalRunner(version) as runner:
-        for output in stream_locally(runner, prompt, params, cap_max_tokens=max_tokens is None):
+        outputs = stream_locally(
+            runner, prompt, params, cap_max_tokens=max_tokens is None, stream=stream, speculation=speculation
+        )
+        for output in outputs:
             reason = output.finish_reason.value if output.finish_reason else None
             ids, logprobs = [t.id for t in output.tokens], [t.logprob for t in output.tokens]
             yield Piece(output.text_delta, ids, logprobs, reason)

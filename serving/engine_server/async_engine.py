@@ -81,6 +81,7 @@ class AsyncLLMEngine:
         *,
         tenant: str = "",
         cap_max_tokens: bool = False,
+        stream: bool = True,
     ) -> AsyncGenerator[RequestOutput, None]:
         """Outputs of one request; the last one has a finish reason.
 
@@ -88,7 +89,7 @@ class AsyncLLMEngine:
         generator or cancelling its task aborts the request before the next step.
 
         Args:
-            request_id, prompt_ids, params, tenant, cap_max_tokens: see `LLMEngine.add_request`.
+            request_id, prompt_ids, params, tenant, cap_max_tokens, stream: see `LLMEngine.add_request`.
 
         Raises:
             InvalidRequestError, ContextLengthError, OverloadedError: the request is refused.
@@ -101,7 +102,12 @@ class AsyncLLMEngine:
 
         def add() -> None:
             self._engine.add_request(
-                request_id, prompt_ids, params, tenant=tenant, cap_max_tokens=cap_max_tokens
+                request_id,
+                prompt_ids,
+                params,
+                tenant=tenant,
+                cap_max_tokens=cap_max_tokens,
+                stream=stream,
             )
             self._streams[request_id] = mailbox
 

@@ -16,9 +16,6 @@ Prompt = str | tuple[int, ...]
 _NOT_OFFERED: dict[str, tuple[Any, ...]] = {
     "best_of": (None, 1),
     "suffix": (None, ""),
-    "logit_bias": (None, {}),
-    "presence_penalty": (None, 0),
-    "frequency_penalty": (None, 0),
 }
 """Fields of the OpenAI API that this server does not serve → values that ask for nothing."""
 
@@ -34,7 +31,9 @@ class StreamOptions(BaseModel):
 
 
 class CompletionRequest(BaseModel):
-    """One request, as OpenAI's client sends it; `top_k`, `min_p`, `return_token_ids` extend it.
+    """One request, as OpenAI's client sends it.
+
+    `top_k`, `min_p`, `min_tokens`, `repetition_penalty` and `return_token_ids` extend it.
 
     Ranges are checked by `SamplingParams`, types here. None stands for the default.
     """
@@ -50,6 +49,11 @@ class CompletionRequest(BaseModel):
     min_p: float = 0.0
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    min_tokens: int = 0
     logprobs: int | None = None
     n: int = 1
     echo: bool = False
@@ -99,6 +103,11 @@ class CompletionRequest(BaseModel):
             min_p=self.min_p,
             seed=seed + answer if seed + answer < 2**63 else seed - answer,
             stop=self.stop,
+            frequency_penalty=self.frequency_penalty,
+            presence_penalty=self.presence_penalty,
+            repetition_penalty=self.repetition_penalty,
+            logit_bias=self.logit_bias,
+            min_tokens=self.min_tokens,
             logprobs=self.logprobs,
         )
 
@@ -132,6 +141,14 @@ class CompletionRequest(BaseModel):
             raise ValueError("It must be a string or a list of strings.")
         return tuple(strings)
 
+    @field_validator("logit_bias", mode="before")
+    @classmethod
+    def _read_bias(cls, value: Any) -> tuple[tuple[int, float], ...]:
+        pairs = value.items() if isinstance(value, dict) else [(None, None)]
+        if not all(_is_id(token) and type(bias) in (int, float) for token, bias in pairs):
+            raise ValueError('It must be an object that gives token ids a number each, as in {"50": -100}.')
+        return tuple(sorted((int(token), float(bias)) for token, bias in pairs))
+
     def _check(self, max_choices: int) -> None:
         self.sampling_params(0)
         answers = self.n * len(self.prompt)
@@ -159,6 +176,10 @@ class CompletionRequest(BaseModel):
 def text_bytes(text: str) -> int:
     """Length of a text in UTF-8; a lone surrogate counts as it is sent to the model, replaced."""
     return len(text.encode("utf-8", "replace"))
+
+
+def _is_id(key: Any) -> bool:
+    return isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 10
 
 
 def _token_ids(row: list[Any]) -> tuple[int, ...]:

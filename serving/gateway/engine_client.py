@@ -14,9 +14,15 @@ class EngineClient(Protocol):
     """Turns token ids into outputs, and text into ids."""
 
     def generate(
-        self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams
+        self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams, *, stream: bool = True
     ) -> AsyncGenerator[RequestOutput, None]:
         """Outputs of one request; closing the generator aborts it and frees its blocks.
+
+        Args:
+            request_id: unique among unfinished requests.
+            prompt_ids: the prompt.
+            params: how to sample and when to end.
+            stream: whether someone reads the tokens as they come.
 
         Raises:
             InvalidRequestError: the request cannot be served as it is.

@@ -76,7 +76,8 @@ class MergedOutputs:
     async def _pump(self, choice: PlannedChoice) -> None:
         request_id = f"{self._request_id}-{choice.index}"
         try:
-            stream = self._backend.engine.generate(request_id, choice.prompt_ids, choice.params)
+            engine = self._backend.engine
+            stream = engine.generate(request_id, choice.prompt_ids, choice.params, stream=choice.stream)
             async with aclosing(stream) as outputs:
                 async for output in outputs:
                     await self._queue.put((choice.index, output))

@@ -21,12 +21,14 @@ class PlannedChoice:
         prompt_ids: the prompt's ids.
         echo: text that precedes the answer, the prompt's if the request asks to echo it.
         params: how to generate it.
+        stream: whether its tokens are read as they come.
     """
 
     index: int
     prompt_ids: tuple[int, ...]
     echo: str
     params: SamplingParams
+    stream: bool = True
 
 
 async def plan_choices(request: CompletionRequest, backend: Backend) -> list[PlannedChoice]:
@@ -46,7 +48,8 @@ async def plan_choices(request: CompletionRequest, backend: Backend) -> list[Pla
         text = prompt if isinstance(prompt, str) else backend.model.text(ids)
         for answer in range(request.n):
             params = replace(request.sampling_params(answer), max_tokens=max_tokens)
-            choices.append(PlannedChoice(len(choices), ids, text if request.echo else "", params))
+            echo = text if request.echo else ""
+            choices.append(PlannedChoice(len(choices), ids, echo, params, request.stream))
     return choices
 
 

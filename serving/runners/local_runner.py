@@ -156,9 +156,10 @@ class LocalRunner:
                 for what only the engine does.
         """
         params = params or SamplingParams()
-        if params.stop or params.stop_ids or params.ignore_eos:
+        if params.stop or params.stop_ids or params.ignore_eos or params.changes_logits:
             raise InvalidRequestError(
-                "`stop`, `stop_ids` and `ignore_eos` are not taken by the package's own generate.",
+                "`stop`, `stop_ids`, `ignore_eos`, penalties, `logit_bias` and `min_tokens` are not taken by "
+                "the package's own generate.",
                 field="stop",
                 remedy="Generate through the engine.",
             )

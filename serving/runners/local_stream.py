@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from models.contract.errors import EngineError
 from models.contract.metrics import MetricsObserver
@@ -17,7 +18,13 @@ from serving.runners.package_check import check_stateful
 
 
 def stream_locally(
-    runner: LocalRunner, prompt: str, params: SamplingParams, *, cap_max_tokens: bool = False
+    runner: LocalRunner,
+    prompt: str,
+    params: SamplingParams,
+    *,
+    cap_max_tokens: bool = False,
+    stream: bool = True,
+    **limits: Any,
 ) -> Iterator[RequestOutput]:
     """Outputs of one request, as they come; the last one has a finish reason.
 
@@ -26,6 +33,8 @@ def stream_locally(
         prompt: plain text.
         params: how to sample and when to end.
         cap_max_tokens: cut `max_tokens` to what fits into the context instead of refusing.
+        stream: whether someone reads the tokens as they come.
+        limits: of the engine, see `EngineConfig`.
 
     Raises:
         InvalidRequestError: the prompt is empty.
@@ -35,10 +44,10 @@ def stream_locally(
     """
     manifest = runner.manifest
     check_stateful(runner.package, manifest)
-    config = EngineConfig.from_manifest(manifest)
+    config = EngineConfig.from_manifest(manifest, **limits)
     engine = LLMEngine(runner, config, runner.vocab, manifest.eos_ids, time.monotonic, MetricsObserver())
     (ids,) = runner.tokenize([prompt])
-    engine.add_request("local", ids, params, cap_max_tokens=cap_max_tokens)
+    engine.add_request("local", ids, params, cap_max_tokens=cap_max_tokens, stream=stream)
     while engine.has_unfinished:
         for output in engine.step():
             if output.finish_reason is FinishReason.ERROR:

@@ -75,6 +75,30 @@ def test_sampling_options_reach_the_server():
     assert (params.seed, params.stop) == (3, ("\n\n", "END"))
 
 
+def test_penalties_biases_and_least_length_reach_the_server():
+    with running_gateway() as gateway:
+        options = ("--repetition-penalty", "1.2", "--frequency-penalty", "0.5", "--presence-penalty", "-0.5")
+        biases = ("--logit-bias", "7=1.5", "--logit-bias", "5=-100", "--min-tokens", "3")
+        done = generate("--url", gateway.url, *FEW, *options, *biases, "Hi")
+        ((_, params),) = gateway.engine.requests.values()
+    assert done.returncode == 0, done.stderr
+    assert (params.repetition_penalty, params.frequency_penalty, params.presence_penalty) == (1.2, 0.5, -0.5)
+    assert (params.logit_bias, params.min_tokens) == (((5, -100.0), (7, 1.5)), 3)
+
+
+@pytest.mark.parametrize("value", ["7", "a=1", "7=", "=1", "7=x"])
+def test_a_bias_that_is_no_pair_is_named(value):
+    result = CliRunner().invoke(command, ["--logit-bias", value, "Hi"], standalone_mode=False)
+    assert isinstance(result.exception, InvalidRequestError)
+    assert str(result.exception) == f"`--logit-bias` is {value!r}. It must be like 198=-100."
+
+
+def test_a_server_chooses_itself_whether_to_speculate(url):
+    done = generate("--url", url, "--no-speculate", "Hi")
+    assert done.returncode == 2
+    assert "`--speculate` is given with `--url`" in done.stderr
+
+
 def test_a_dash_reads_the_prompt_from_stdin():
     with running_gateway() as gateway:
         assert generate("--url", gateway.url, *FEW, "-", input="zwei\nZeilen é").returncode == 0
@@ -109,6 +133,10 @@ def test_a_refusal_is_the_servers_message_and_exit_code_2(url):
         ("--top-k", "-1"),
         ("--seed", str(2**63)),
         ("--max-tokens", "0"),
+        ("--repetition-penalty", "0"),
+        ("--frequency-penalty", "3"),
+        ("--presence-penalty", "nan"),
+        ("--min-tokens", "-1"),
         ("--stop", ""),
     ],
 )

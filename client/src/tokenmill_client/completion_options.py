@@ -21,6 +21,11 @@ class CompletionOptions(TypedDict, total=False):
         min_p: drop ids less probable than min_p times the best one.
         seed: makes sampling repeatable.
         stop: string or strings that end the answer.
+        frequency_penalty: taken off an id's logit for each time the answer has it; -2 to 2.
+        presence_penalty: taken off an id's logit if the answer has it; -2 to 2.
+        repetition_penalty: makes ids that occurred in prompt or answer less likely if above 1.
+        logit_bias: numbers from -100 to 100 by token id, added to logits.
+        min_tokens: no end id before so many tokens.
         logprobs: report log-probabilities of the tokens and of so many alternatives.
         echo: put the prompt before the answer.
         token_ids: report the answer's token ids.
@@ -35,6 +40,11 @@ class CompletionOptions(TypedDict, total=False):
     min_p: float
     seed: int
     stop: str | Sequence[str]
+    frequency_penalty: float
+    presence_penalty: float
+    repetition_penalty: float
+    logit_bias: Mapping[int, float]
+    min_tokens: int
     logprobs: int
     echo: bool
     token_ids: bool

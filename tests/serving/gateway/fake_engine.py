@@ -60,6 +60,7 @@ class FakeEngine:
     fail_prompt: tuple[int, ...] | None = None
     last_reason: FinishReason | None = None
     requests: dict[str, tuple[list[int], SamplingParams]] = field(default_factory=dict)
+    streamed: dict[str, bool] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
     ended: list[str] = field(default_factory=list)
     steps: dict[str, int] = field(default_factory=dict)
@@ -71,9 +72,10 @@ class FakeEngine:
         return [prompt_ids(text) for text in texts]
 
     async def generate(
-        self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams
+        self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams, *, stream: bool = True
     ) -> AsyncGenerator[RequestOutput, None]:
         self.requests[request_id] = (list(prompt_ids), params)
+        self.streamed[request_id] = stream
         self.running.add(request_id)
         try:
             script = self.script[: params.max_tokens]

@@ -82,9 +82,18 @@ def test_stop_is_a_string_or_a_list():
         ({"echo": True, "logprobs": 1}, "logprobs", "1"),
         ({"best_of": 2}, "best_of", "2"),
         ({"suffix": "end"}, "suffix", "'end'"),
-        ({"logit_bias": {"5": 1}}, "logit_bias", "{'5': 1}"),
-        ({"presence_penalty": 0.5}, "presence_penalty", "0.5"),
-        ({"frequency_penalty": -1}, "frequency_penalty", "-1"),
+        ({"logit_bias": {"5": 101}}, "logit_bias", "101"),
+        ({"logit_bias": {"a": 1}}, "logit_bias", "{'a': 1}"),
+        ({"logit_bias": {"5": "1"}}, "logit_bias", "{'5': '1'}"),
+        ({"logit_bias": {"5": True}}, "logit_bias", "{'5': True}"),
+        ({"logit_bias": {"5": 1, "05": 1}}, "logit_bias", "2 pairs"),
+        ({"logit_bias": {"-1": 1}}, "logit_bias", "{'-1': 1}"),
+        ({"logit_bias": [[5, 1]]}, "logit_bias", "[[5, 1]]"),
+        ({"presence_penalty": 2.5}, "presence_penalty", "2.5"),
+        ({"frequency_penalty": -3}, "frequency_penalty", "-3"),
+        ({"repetition_penalty": 0}, "repetition_penalty", "0"),
+        ({"min_tokens": 17}, "min_tokens", "17"),
+        ({"min_tokens": 1.5}, "min_tokens", "1.5"),
         ({"max_token": 5}, "max_token", "Did you mean `max_tokens`?"),
         ({"zzz": 5}, "zzz", "temperature"),
     ],
@@ -100,6 +109,21 @@ def test_a_refusal_names_the_field_and_the_value(body, field, received):
 def test_fields_not_offered_are_taken_with_the_value_that_asks_for_nothing():
     harmless = parse(best_of=1, suffix="", logit_bias={}, presence_penalty=0, frequency_penalty=0.0)
     assert harmless == parse()
+
+
+def test_what_changes_logits_is_passed_on():
+    params = parse(
+        frequency_penalty=0.5,
+        presence_penalty=-1,
+        repetition_penalty=1.2,
+        logit_bias={"50": -100, "7": 1.5},
+        min_tokens=4,
+    ).sampling_params(0)
+    assert (params.frequency_penalty, params.presence_penalty) == (0.5, -1)
+    assert (params.repetition_penalty, params.min_tokens) == (1.2, 4)
+    assert params.logit_bias == ((7, 1.5), (50, -100.0))
+    assert params.changes_logits
+    assert not parse().sampling_params(0).changes_logits
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -34,6 +34,27 @@ def test_a_completion(gateway):
     assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (2, 12, 14)
 
 
+def test_the_engine_knows_whether_someone_reads_along(gateway):
+    sdk = client(gateway)
+    sdk.completions.create(model="mill", prompt="Hi")
+    list(sdk.completions.create(model="mill", prompt="Hi", stream=True))
+    assert list(gateway.engine.streamed.values()) == [False, True]
+
+
+def test_penalties_and_biases_reach_the_engine(gateway):
+    client(gateway).completions.create(
+        model="mill",
+        prompt="Hi",
+        frequency_penalty=0.5,
+        presence_penalty=-0.5,
+        logit_bias={"7": 1, "5": -100},
+        extra_body={"repetition_penalty": 1.2, "min_tokens": 3},
+    )
+    ((_, params),) = gateway.engine.requests.values()
+    assert (params.frequency_penalty, params.presence_penalty, params.repetition_penalty) == (0.5, -0.5, 1.2)
+    assert (params.logit_bias, params.min_tokens) == (((5, -100.0), (7, 1.0)), 3)
+
+
 def test_a_stream_adds_up_to_the_completion(gateway):
     chunks = list(client(gateway).completions.create(model="mill", prompt="Hi", max_tokens=5, stream=True))
     assert "".join(chunk.choices[0].text for chunk in chunks) == "Hello"

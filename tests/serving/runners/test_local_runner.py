@@ -122,6 +122,8 @@ def test_prompt_and_answer_must_fit(runner: LocalRunner):
 def test_stop_strings_are_the_engines(runner: LocalRunner):
     with pytest.raises(InvalidRequestError, match="engine"):
         runner.generate(["a"], SamplingParams(stop=("b",)))
+    with pytest.raises(InvalidRequestError, match="own generate"):
+        runner.generate(["a"], SamplingParams(presence_penalty=0.5))
 
 
 def test_score_counts_what_it_should(runner: LocalRunner, decoder: Decoder):
