@@ -65,7 +65,7 @@ def test_weights_are_written_once_and_arenas_not_at_all(tiny_package: Path):
 def test_more_kv_memory_does_not_make_a_package_larger(
     tiny_checkpoint: Path, tiny_package: Path, tmp_path: Path
 ):
-    options = ExportOptions(model_name="tiny", block_size=4, num_blocks=100_000)
+    options = ExportOptions(model_name="tiny", block_size=4, num_blocks=400_000)
     large = export_package(tiny_checkpoint, tmp_path, options)
     assert Manifest.load(large).memory_bytes["kv"] > 50 * size_of(large)
     assert size_of(large) < size_of(tiny_package) * 1.01
