@@ -45,6 +45,10 @@ class PrometheusObserver(MetricsObserver):
         self._preemptions = counter(
             "num_preemptions", "Requests that lost their blocks and were queued again.", _LABEL
         ).labels(model)
+        self._drafted = counter("spec_decode_num_draft_tokens", "Tokens guessed ahead.", _LABEL).labels(model)
+        self._accepted = counter(
+            "spec_decode_num_accepted_tokens", "Tokens guessed ahead that were right.", _LABEL
+        ).labels(model)
         self._cache_queries = counter(
             "prefix_cache_queries", "Prompt tokens looked up in the prefix cache.", _LABEL
         ).labels(model)
@@ -114,6 +118,11 @@ class PrometheusObserver(MetricsObserver):
         seconds.observe(duration)
         computed.observe(tokens)
         served.observe(rows)
+
+    def guessed(self, drafted: int, accepted: int) -> None:
+        """A step checked guessed tokens."""
+        self._drafted.inc(drafted)
+        self._accepted.inc(accepted)
 
     def preempted(self) -> None:
         """A request was put back into the queue."""

@@ -28,6 +28,9 @@ class MetricsObserver:
     def step(self, kind: str, rows: int, tokens: int, duration: float) -> None:
         """The runner ran one step of `kind` "prefill" or "decode"."""
 
+    def guessed(self, drafted: int, accepted: int) -> None:
+        """A step checked `drafted` tokens guessed ahead; `accepted` of them were right."""
+
     def preempted(self) -> None:
         """A running request lost its blocks and went back to the waiting queue."""
 

@@ -62,6 +62,10 @@ class EngineReporter:
         if output.num_decoding:
             tokens = sum(map(len, (*result.decodes, *result.verifies))) + len(result.fulls)
             self._observer.step("decode", output.num_decoding, tokens, result.decode_seconds)
+        if output.verifies:
+            drafted = sum(len(row.draft_ids) for row in output.verifies)
+            right = sum(len(made) - 1 for made in result.verifies)
+            self._observer.guessed(drafted, right)
 
     def state(self) -> None:
         """Preemptions since the last call, and the gauges."""

@@ -66,6 +66,13 @@ def test_steps_cache_and_preemptions(registry, observer):
     assert value(registry, "num_preemptions_total") == 1
 
 
+def test_guesses_and_how_many_were_right(registry, observer):
+    observer.guessed(8, 3)
+    observer.guessed(4, 4)
+    assert value(registry, "spec_decode_num_draft_tokens_total") == 12
+    assert value(registry, "spec_decode_num_accepted_tokens_total") == 7
+
+
 def test_gauges_follow_the_engine(registry, observer):
     observer.gauges(running=3, waiting=2, used_blocks=25, total_blocks=100)
     assert value(registry, "num_requests_running") == 3

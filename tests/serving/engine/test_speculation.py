@@ -43,6 +43,9 @@ def test_a_copied_text_takes_few_steps():
     assert len(test.runner.outputs) <= 12
     speculation = test.engine.scheduler.speculation
     assert speculation.num_accepted > 30
+    guessed = test.observer.of("guessed")
+    totals = (sum(drafted for drafted, _ in guessed), sum(right for _, right in guessed))
+    assert totals == (speculation.num_drafted, speculation.num_accepted)
 
 
 @settings(deadline=None, max_examples=60)
