@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 from models.paged_attention import Prefix, attend_prefix_and_tail, view
 from models.sampling import SAMPLED_DTYPES, SAMPLED_SHAPES, Sampled, SamplingRows, sample
 
@@ -31,7 +31,7 @@ class DecodedSteps(NamedTuple):
 
 
 def decode_steps(
-    decoder: Decoder,
+    decoder: DecoderComputation,
     last_id: tf.Tensor,
     length: tf.Tensor,
     prefix: Prefix,
@@ -73,7 +73,7 @@ def decode_steps(
 
 
 def _run_token(
-    decoder: Decoder, token: tf.Tensor, position: tf.Tensor, prefix: Prefix, tail: tf.Tensor
+    decoder: DecoderComputation, token: tf.Tensor, position: tf.Tensor, prefix: Prefix, tail: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """One token per row through all blocks: features [B, 1, E] and the tail longer by one."""
     x = decoder.embed(token[:, None], position[:, None])

@@ -7,23 +7,35 @@ import hashlib
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from models.batching_parameters import write_batching_parameters
 from models.canonical_saved_model import canonicalize
 from models.checkpoint import load_checkpoint
 from models.checkpoint_files import write_config
 from models.contract.errors import CheckpointError, ConfigError
-from models.contract.manifest import HF_PATH, MANIFEST_PATH, VOCAB_PATH, WARMUP_PATH, Manifest, TokenizerInfo
-from models.contract.signatures import MANDATORY
+from models.contract.manifest import (
+    HF_PATH,
+    MANIFEST_PATH,
+    STATE_KINDS,
+    VOCAB_PATH,
+    WARMUP_PATH,
+    Manifest,
+    TokenizerInfo,
+)
+from models.contract.signatures import MANDATORY, STATELESS
 from models.contract.vocab import write_vocab
-from models.decoder import Decoder
 from models.export_options import ExportOptions
 from models.package import content_hash
 from models.package_variables import WEIGHTS_ATTRIBUTE
+from models.packed.pack_decoder import pack_decoder
+from models.packed.packed_decoder import PackedDecoder
 from models.paged_cache import PagedCache
 from models.scoring import LOGIT_FLOATS
+from models.signatures.compiled_signatures import CompiledSignatures
 from models.signatures.embed_signatures import EmbedSignatures
 from models.signatures.generate_signatures import GenerateSignatures
 from models.signatures.paged_signatures import PagedSignatures
@@ -32,6 +44,7 @@ from models.signatures.tensor_specs import Endpoint, input_specs
 from models.signatures.text_signatures import TextSignatures
 from models.staged_directory import staged_directory
 from models.warmup import write_warmup
+from models.xla_buckets import xla_buckets
 from preprocessing.tokenizers import GraphTokenizer, load_tokenizer
 
 GOLDEN_TEXTS = (
@@ -64,8 +77,8 @@ def export_package(
         ConfigError: the version exists, `base` cannot be written, or an option does not fit.
     """
     target = _target(base, version)
-    decoder = load_checkpoint(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
+    decoder = pack_decoder(load_checkpoint(checkpoint), options.profile, options.dtype)
     _check_vocabulary(decoder, tokenizer, checkpoint)
     manifest = _manifest(decoder, tokenizer, options)
     with staged_directory(target, MANIFEST_PATH.as_posix()) as staging:
@@ -74,6 +87,8 @@ def export_package(
         write_config(staging / HF_PATH, decoder.config, checkpoint)
         write_vocab(staging / VOCAB_PATH, tokenizer.token_bytes)
         write_warmup(staging / WARMUP_PATH, manifest.model, manifest.signatures)
+        if manifest.is_stateless:
+            write_batching_parameters(staging)
         finished = dataclasses.replace(manifest, content_hash=content_hash(staging))
         (staging / MANIFEST_PATH).write_text(finished.to_json(), encoding="utf-8")
     return target
@@ -96,7 +111,7 @@ def _target(base: Path, version: int | None) -> Path:
     return target
 
 
-def _check_vocabulary(decoder: Decoder, tokenizer: GraphTokenizer, checkpoint: Path) -> None:
+def _check_vocabulary(decoder: PackedDecoder, tokenizer: GraphTokenizer, checkpoint: Path) -> None:
     size = decoder.config.vocab_size
     if tokenizer.vocab_size > size:
         raise CheckpointError(
@@ -106,7 +121,7 @@ def _check_vocabulary(decoder: Decoder, tokenizer: GraphTokenizer, checkpoint: P
         )
 
 
-def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOptions) -> Manifest:
+def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: ExportOptions) -> Manifest:
     """Everything but the content hash."""
     config = decoder.config
     max_length = options.resolve_max_length(config.max_length)
@@ -118,13 +133,16 @@ def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOption
         max_length=max_length,
         block_size=options.block_size,
         num_blocks=num_blocks,
-        dtype="float32",
+        dtype=options.dtype,
         kv_dtype="float32",
         bos_id=tokenizer.bos_id,
         eos_ids=config.eos_ids or tokenizer.eos_ids,
         tokenizer=_tokenizer_info(tokenizer),
         memory_bytes=_memory(decoder, num_blocks * options.block_size, max_length),
         signatures=_signatures(options),
+        state_kinds=() if options.stateless else STATE_KINDS[:1],
+        profile=options.profile,
+        xla_buckets=xla_buckets(options.profile, max_length, options.block_size),
         chat_template=tokenizer.chat_template,
         run_id=options.run_id,
         evaluation=options.evaluation,
@@ -134,7 +152,10 @@ def _manifest(decoder: Decoder, tokenizer: GraphTokenizer, options: ExportOption
 
 def _signatures(options: ExportOptions) -> tuple[str, ...]:
     """What the package carries."""
-    return (*MANDATORY, "decode_full", "verify", "embed")
+    if options.stateless:
+        return (*STATELESS, "embed")
+    compiled = () if options.profile == "off" else ("decode_xla",)
+    return (*MANDATORY, *compiled, "decode_full", "verify", "embed")
 
 
 def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:
@@ -147,30 +168,32 @@ def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:
     )
 
 
-def _memory(decoder: Decoder, cached_tokens: int, max_length: int) -> dict[str, int]:
+def _memory(decoder: PackedDecoder, cached_tokens: int, max_length: int) -> dict[str, int]:
     """Bytes of weights, KV blocks and the largest intermediate values of a scoring call."""
     config = decoder.config
     token = 2 * config.num_layers * config.num_kv_heads * config.head_dim * 4
     attention = 3 * config.num_heads * max_length**2 * 4
     return {
-        "weights": config.num_parameters * 4,
+        "weights": sum(weight.numpy().nbytes for weight in decoder.weights.values()),
         "kv": cached_tokens * token,
         "workspace": attention + 3 * LOGIT_FLOATS * 4,
     }
 
 
 def _write_saved_model(
-    directory: Path, decoder: Decoder, tokenizer: GraphTokenizer, manifest: Manifest
+    directory: Path, decoder: PackedDecoder, tokenizer: GraphTokenizer, manifest: Manifest
 ) -> None:
     owner = _identity(decoder, manifest)
-    cache = PagedCache(manifest.dims, manifest.num_blocks, manifest.block_size, owner)
+    cache = (
+        None
+        if manifest.is_stateless
+        else PagedCache(manifest.dims, manifest.num_blocks, manifest.block_size, owner)
+    )
     endpoints = build_endpoints(decoder, tokenizer, cache, manifest)
-    # A root of our own holds what the loader must find. The variables below the Keras ones are named
-    # themselves, or a Session could not find them. ExportArchive would do the same, but trace every
+    # A root of our own holds what the loader must find. ExportArchive would do the same, but trace every
     # signature a second time. Arenas are created and zeroed by the loader, the checkpoint skips them.
     root = tf.Module()
-    weights = {path: weight.value for path, weight in decoder.named_weights().items()}
-    setattr(root, WEIGHTS_ATTRIBUTE, weights)
+    setattr(root, WEIGHTS_ATTRIBUTE, dict(decoder.weights))
     root.cache, root.tokenizer = cache, tokenizer
     signatures = {
         name: tf.function(
@@ -184,26 +207,28 @@ def _write_saved_model(
     canonicalize(directory)
 
 
-def _identity(decoder: Decoder, manifest: Manifest) -> str:
+def _identity(decoder: PackedDecoder, manifest: Manifest) -> str:
     """Sixteen hex digits that packages share only if all they compute is the same."""
     computed = dataclasses.replace(manifest, run_id="", evaluation={}, created="")
     digest = hashlib.sha256(computed.to_json().encode())
-    for path, weight in decoder.named_weights().items():
+    for path, weight in decoder.weights.items():
         digest.update(path.encode())
-        digest.update(np.ascontiguousarray(weight.numpy()))
+        digest.update(np.ascontiguousarray(weight.numpy()).view(np.uint8))
     return digest.hexdigest()[:16]
 
 
 def build_endpoints(
-    decoder: Decoder, tokenizer: GraphTokenizer, cache: PagedCache, manifest: Manifest
+    decoder: PackedDecoder, tokenizer: GraphTokenizer, cache: PagedCache | None, manifest: Manifest
 ) -> dict[str, Endpoint]:
-    """Name → function of every signature of a package."""
+    """Name → function of every signature of a package; those without memory only if it has none."""
     text = TextSignatures(tokenizer)
-    groups = (
+    groups: list[Any] = [
         text,
-        PagedSignatures(decoder, cache),
         ScoreSignatures(decoder, text, manifest.max_length),
         EmbedSignatures(decoder, text, manifest.max_length),
         GenerateSignatures(decoder, text, manifest.eos_ids, manifest.max_length),
-    )
+    ]
+    if cache is not None:
+        groups.append(PagedSignatures(decoder, cache))
+        groups.append(CompiledSignatures(decoder, cache, rows=1 if manifest.profile == "latency" else None))
     return {name: function for group in groups for name, function in group.endpoints().items()}

@@ -43,20 +43,26 @@ class View(NamedTuple):
     tail: tf.Tensor | None = None
 
 
-def view(prefix: Prefix, position: tf.Tensor, steps: tf.Tensor, window: int | None) -> View:
+def view(
+    prefix: Prefix, position: tf.Tensor, steps: tf.Tensor, window: int | None, places: int | None = None
+) -> View:
     """What the position after prefix and tail sees, in a layer with this window or none.
 
     Args:
         prefix: what the tail follows.
         position: [B] int32, the position's number in its row.
-        steps: scalar int32 S, length of the tail, whose last token is the position itself.
+        steps: scalar int32, tokens in the tail, the last of which is the position itself.
         window: positions seen at most, itself counted.
+        places: S, length of the tail if it is longer than `steps`.
     """
-    if window is None:
+    if window is None and places is None:
         return View(prefix.bias)
+    distance = steps - 1 - tf.range(steps if places is None else places)
+    tail = tf.where(inside(distance, window), 0.0, _MASKED)
+    if window is None:
+        return View(prefix.bias, tail)
     near = inside(position[:, None] - prefix.positions, window)
-    distance = steps - 1 - tf.range(steps)
-    return View(prefix.bias + prefix_bias(near), tf.where(inside(distance, window), 0.0, _MASKED))
+    return View(prefix.bias + prefix_bias(near), tail)
 
 
 def prefix_bias(mask: tf.Tensor) -> tf.Tensor:

@@ -49,19 +49,20 @@ class PagedCache(tf.Module):
         for arena in (*self.keys, *self.values):
             arena.copy(source, target)
 
-    def blocks_of(self, block_table: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    def blocks_of(self, block_table: tf.Tensor, lengths: tf.Tensor | None = None) -> tf.Tensor:
         """Index of the blocks that hold the first `lengths` positions of the longest row.
 
         Args:
             block_table: [B, K] int32.
-            lengths: [B] int32.
+            lengths: [B] int32; None takes all blocks of the table.
 
         Returns:
             [B, Hkv, K', 2] int32 for `gather`; K' ≤ K.
         """
-        live = -(-tf.reduce_max(lengths) // self.block_size)
-        table = block_table[:, : tf.maximum(live, 0)]
-        blocks = tf.repeat(table[:, None], self.kv_heads, axis=1)
+        if lengths is not None:
+            live = -(-tf.reduce_max(lengths) // self.block_size)
+            block_table = block_table[:, : tf.maximum(live, 0)]
+        blocks = tf.repeat(block_table[:, None], self.kv_heads, axis=1)
         heads = tf.range(self.kv_heads)[None, :, None]
         return tf.stack([blocks, tf.broadcast_to(heads, tf.shape(blocks))], axis=-1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from models.attention import attend, causal_mask, inside
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 from models.paged_cache import PagedCache
 
 _CHUNK_SPECS = (
@@ -24,7 +24,7 @@ class PagedChunk(tf.Module):
         cache: the KV memory.
     """
 
-    def __init__(self, decoder: Decoder, cache: PagedCache) -> None:
+    def __init__(self, decoder: DecoderComputation, cache: PagedCache) -> None:
         super().__init__(name="paged_chunk")
         self.decoder = decoder
         self.cache = cache

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import tensorflow as tf
 
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 
 GROUP_TOKENS = 4096
 """Most positions, rows times length, that run through the blocks at once."""
@@ -41,7 +41,7 @@ class CheckpointScorer:
         decoder: the network.
     """
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: DecoderComputation) -> None:
         row = tf.TensorSpec([None], tf.int32)
         self._score = tf.function(
             lambda ids, lengths, score_from: score_rows(decoder, ids, lengths, score_from),
@@ -59,7 +59,7 @@ class CheckpointScorer:
 
 
 def score_rows(
-    decoder: Decoder, ids: tf.Tensor, lengths: tf.Tensor, score_from: tf.Tensor
+    decoder: DecoderComputation, ids: tf.Tensor, lengths: tf.Tensor, score_from: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """The graph of `Scorer.score`, for a tf.function without autograph.
 
@@ -89,7 +89,9 @@ def score_rows(
     return sums, tf.maximum(lengths - tf.maximum(score_from, 1), 0)
 
 
-def _score_group(decoder: Decoder, ids: tf.Tensor, lengths: tf.Tensor, score_from: tf.Tensor) -> tf.Tensor:
+def _score_group(
+    decoder: DecoderComputation, ids: tf.Tensor, lengths: tf.Tensor, score_from: tf.Tensor
+) -> tf.Tensor:
     """Sums [G] of a few rows."""
     position = tf.range(tf.shape(ids)[1])[None]
     valid = position < lengths[:, None]
@@ -101,7 +103,7 @@ def _score_group(decoder: Decoder, ids: tf.Tensor, lengths: tf.Tensor, score_fro
     return tf.math.unsorted_segment_sum(nll, where[:, 0], tf.shape(ids)[0])
 
 
-def _token_nll(decoder: Decoder, features: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+def _token_nll(decoder: DecoderComputation, features: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
     """Negative log-likelihoods [N] float32 of targets [N] after features [N, E]."""
     chunk = max(LOGIT_FLOATS // decoder.config.vocab_size, 1)
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from models.attention import attend
 from models.contract.signatures import NO_ID
 from models.decode_loop import decode_steps
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 from models.paged_attention import Prefix, prefix_bias
 from models.sampling import SAMPLING_DTYPES, SamplingRows, sample
 from models.signatures.tensor_specs import Endpoint
@@ -51,7 +51,7 @@ class GenerateSignatures(tf.Module):
     """
 
     def __init__(
-        self, decoder: Decoder, text: TextSignatures, eos_ids: tuple[int, ...], max_length: int
+        self, decoder: DecoderComputation, text: TextSignatures, eos_ids: tuple[int, ...], max_length: int
     ) -> None:
         super().__init__(name="generate_signatures")
         self.decoder = decoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from models.decode_loop import decode_steps
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 from models.paged_attention import Prefix, prefix_bias
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
@@ -24,7 +24,7 @@ class PagedSignatures(tf.Module):
         cache: the KV memory.
     """
 
-    def __init__(self, decoder: Decoder, cache: PagedCache) -> None:
+    def __init__(self, decoder: DecoderComputation, cache: PagedCache) -> None:
         super().__init__(name="paged_signatures")
         self.decoder = decoder
         self.cache = cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 from models.scoring import score_rows
 from models.signatures.tensor_specs import Endpoint
 from models.signatures.text_signatures import TextSignatures
@@ -25,7 +25,7 @@ class ScoreSignatures(tf.Module):
         max_length: longest text in tokens.
     """
 
-    def __init__(self, decoder: Decoder, text: TextSignatures, max_length: int) -> None:
+    def __init__(self, decoder: DecoderComputation, text: TextSignatures, max_length: int) -> None:
         super().__init__(name="score_signatures")
         self.decoder = decoder
         self.text = text

@@ -1,0 +1,90 @@
+"""CompiledSignatures: `decode` with its loop compiled by XLA."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from models.compiled_loop import compiled_steps
+from models.contract.signatures import MAX_XLA_STEPS
+from models.decode_loop import DecodedSteps
+from models.packed.packed_decoder import PackedDecoder
+from models.paged_attention import Prefix, prefix_bias
+from models.paged_cache import PagedCache
+from models.sampling import SamplingRows
+from models.signatures.stop_ids import finished_at
+from models.signatures.tensor_specs import Endpoint
+
+
+class CompiledSignatures(tf.Module):
+    """`decode_xla`, of packages with a profile.
+
+    Memory is gathered before and written after the compiled function: inside it, XLA would copy all
+    of an arena at every call.
+
+    Args:
+        decoder: the network.
+        cache: the KV memory.
+        rows: number of rows of every call, or None if it may be any.
+    """
+
+    def __init__(self, decoder: PackedDecoder, cache: PagedCache, rows: int | None) -> None:
+        super().__init__(name="compiled_signatures")
+        self._decoder = decoder
+        self._cache = cache
+        self._rows = rows
+
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Name → function."""
+        return {"decode_xla": self.decode_xla}
+
+    def decode_xla(
+        self,
+        last_id: tf.Tensor,
+        length: tf.Tensor,
+        block_table: tf.Tensor,
+        temperature: tf.Tensor,
+        top_k: tf.Tensor,
+        top_p: tf.Tensor,
+        min_p: tf.Tensor,
+        seed: tf.Tensor,
+        stop_ids: tf.Tensor,
+        steps: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
+        """What `decode` does, for at most 16 steps; all columns of the block table are gathered.
+
+        Every number of rows and of columns is a compilation of its own.
+        """
+        check = tf.debugging.Assert(
+            (steps >= 1) & (steps <= MAX_XLA_STEPS), [f"`steps` must be 1 to {MAX_XLA_STEPS}:", steps]
+        )
+        with tf.control_dependencies([check]):
+            last_id = tf.ensure_shape(last_id, [self._rows])
+        length = tf.ensure_shape(length, [self._rows])
+        block_table = tf.ensure_shape(block_table, [self._rows, None])
+        blocks = self._cache.blocks_of(block_table)
+        layers = range(len(self._decoder.blocks))
+        keys, values = zip(*(self._cache.gather(layer, blocks) for layer in layers), strict=True)
+        positions = tf.range(tf.shape(blocks)[2] * self._cache.block_size)[None]
+        prefix = Prefix(list(keys), list(values), prefix_bias(positions < length[:, None]), positions)
+        sampling = (temperature, top_k, top_p, min_p, seed)
+        rows = SamplingRows(*(tf.ensure_shape(value, [self._rows]) for value in sampling))
+        made = self._compiled(last_id, length, prefix, rows, steps)
+        slots = self._cache.slots_of(block_table, length, tf.fill(tf.shape(length), steps), steps)
+        tail = tf.unstack(made.tail[..., :steps, :], axis=0)
+        for layer in layers:
+            self._cache.scatter(layer, slots, tail[2 * layer], tail[2 * layer + 1])
+        ids = made.ids[:, :steps]
+        return {
+            "ids": ids,
+            "logprobs": made.logprobs[:, :steps],
+            "top_ids": made.top_ids[:, :steps],
+            "top_logprobs": made.top_logprobs[:, :steps],
+            "finished_at": finished_at(ids, stop_ids),
+            "nonce": self._cache.nonce.read(),
+        }
+
+    def _compiled(self, *arguments: object) -> DecodedSteps:
+        """The loop in a function of its own, on weights read outside it."""
+        decoder = self._decoder.bound()
+        loop = tf.function(lambda *inner: compiled_steps(decoder, *inner), jit_compile=True, autograph=False)
+        return loop(*arguments)
