@@ -17,6 +17,8 @@ DEFAULT_KV_BYTES = 512 * 2**20
 DEFAULT_SEQUENCES = 64
 """More full-length sequences than this are not provided for by default."""
 
+_NO_MEMORY = "a stateless package has neither KV memory nor `decode_xla`"
+
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
@@ -62,6 +64,9 @@ class ExportOptions:
         )
         _check("dtype", self.dtype, self.dtype in DTYPES, f"one of {', '.join(DTYPES)}")
         _check("profile", self.profile, self.profile in PROFILES, f"one of {', '.join(PROFILES)}")
+        if self.stateless:
+            _check("num_blocks", self.num_blocks, self.num_blocks is None, f"left out: {_NO_MEMORY}")
+            _check("profile", self.profile, self.profile == "off", f"off: {_NO_MEMORY}")
 
     def resolve_max_length(self, longest: int) -> int:
         """The package's context.
@@ -83,7 +88,9 @@ class ExportOptions:
         return self.max_length
 
     def resolve_num_blocks(self, dims: ModelDims, max_length: int) -> int:
-        """The package's KV blocks, the null block counted."""
+        """The package's KV blocks, the null block counted; none if it is stateless."""
+        if self.stateless:
+            return 0
         if self.num_blocks is not None:
             return self.num_blocks
         token_bytes = 2 * dims.num_layers * dims.num_kv_heads * dims.head_dim * 4

@@ -62,7 +62,7 @@ class Manifest:
         dims: sizes of the network.
         max_length: most tokens of prompt and answer together.
         block_size: tokens per KV block.
-        num_blocks: KV blocks, the null block counted.
+        num_blocks: KV blocks, the null block counted; 0 in a stateless package.
         dtype: of the weights: "float32", "bfloat16" or "int8".
         kv_dtype: of the KV blocks.
         bos_id: begin-of-sequence id or None.
@@ -181,7 +181,7 @@ class Manifest:
                 field="signatures",
                 remedy="Export the package again with this version of Tokenmill.",
             )
-        for name in ("max_length", "block_size", "num_blocks"):
+        for name in ("max_length", "block_size", *(("num_blocks",) if self.state_kinds else ())):
             if getattr(self, name) < 1:
                 raise PackageError(
                     f"{source}: `{name}` is {getattr(self, name)}, must be positive.", field=name

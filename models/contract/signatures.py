@@ -193,8 +193,9 @@ follows them; logprobs and top ids of row b are valid up to column `accepted` [b
 MAX_XLA_STEPS = 16
 """Most steps of a `decode_xla` call."""
 
-STATELESS = tuple(name for name, spec in SIGNATURES.items() if not spec.stateful and name != "embed")
-"""Signatures that every package carries."""
+STATELESS = ("serving_default", "generate", "tokenize", "score_ids", "score_text")
+"""Signatures that every package carries. All but `tokenize`, whose ids are flat, can be batched by
+TensorFlow Serving: it wants every output to have one row for each row of the inputs."""
 
-MANDATORY = (*STATELESS, "prefill", "decode", "copy_blocks", "reset")
+MANDATORY = (*STATELESS, "tokenize_segments", "detokenize", "prefill", "decode", "copy_blocks", "reset")
 """Signatures that every package with KV memory carries; the others may be missing in older ones."""
