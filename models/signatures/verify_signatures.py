@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.decoder import Decoder
+from models.decoder_computation import DecoderComputation
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
 from models.sampling import Sampled, SamplingRows, sample
@@ -26,7 +26,7 @@ class VerifySignatures(tf.Module):
         chunk: runs the drafts.
     """
 
-    def __init__(self, decoder: Decoder, cache: PagedCache, chunk: PagedChunk) -> None:
+    def __init__(self, decoder: DecoderComputation, cache: PagedCache, chunk: PagedChunk) -> None:
         super().__init__(name="verify_signatures")
         self.decoder = decoder
         self.cache = cache
