@@ -23,8 +23,9 @@ from models.contract.errors import CheckpointError, ConfigError
 def command(package: Path | None, checkpoint: Path | None, out: Path, as_json: bool) -> None:
     """Write a Hugging Face checkpoint with the same logits: config, weights (float32) and tokenizer.
 
-    It loads with AutoModelForCausalLM.from_pretrained(OUT). A package's files are checked against its
-    hash first; nothing is half-written.
+    Of a package with bfloat16 or int8 weights it gets the numbers that these stand for; what rounding took
+    from the trained ones is lost. It loads with AutoModelForCausalLM.from_pretrained(OUT). A package's
+    files are checked against its hash first; nothing is half-written.
 
     \b
     Examples:
@@ -40,23 +41,29 @@ def command(package: Path | None, checkpoint: Path | None, out: Path, as_json: b
     quiet_tensorflow()
     start = perf_counter()
     with working(f"Writing {out}"):
-        family, parameters = _from_package(package, out) if package else _from_checkpoint(checkpoint, out)
+        family, parameters, dtype = (
+            _from_package(package, out) if package else _from_checkpoint(checkpoint, out)
+        )
     if as_json:
-        print_json({"path": str(out), "family": family, "parameters": parameters})
+        print_json({"path": str(out), "family": family, "parameters": parameters, "package_dtype": dtype})
         return
     size = f"{parameters / 1e6:.1f} M parameters, {4 * parameters / 1e6:.0f} MB"
     say(f"{out}: {family}, {size}, written in {perf_counter() - start:.0f} s", err=True)
+    if dtype not in (None, "float32"):
+        say(f"Its weights are dequantised from {dtype}: what rounding took is lost.", err=True)
 
 
-def _from_package(package: Path, out: Path) -> tuple[str, int]:
+def _from_package(package: Path, out: Path) -> tuple[str, int, str | None]:
+    from models.contract.manifest import Manifest
     from models.contract.package import resolve_package
     from models.hf_export import export_hf
 
-    config = export_hf(resolve_package(package), out)
-    return config.family, config.num_parameters
+    version = resolve_package(package)
+    config = export_hf(version, out)
+    return config.family, config.num_parameters, Manifest.load(version).dtype
 
 
-def _from_checkpoint(checkpoint: Path | None, out: Path) -> tuple[str, int]:
+def _from_checkpoint(checkpoint: Path | None, out: Path) -> tuple[str, int, str | None]:
     from models.hf_import import import_hf
 
     if checkpoint is None or not checkpoint.is_dir():
@@ -66,4 +73,4 @@ def _from_checkpoint(checkpoint: Path | None, out: Path) -> tuple[str, int]:
             remedy="Name a directory written by `tokenmill import` or a run.",
         )
     config = import_hf(str(checkpoint), out)
-    return config.family, config.num_parameters
+    return config.family, config.num_parameters, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -17,8 +18,10 @@ from models.checkpoint_files import (
 from models.contract.errors import PackageError
 from models.contract.manifest import HF_PATH, Manifest
 from models.decoder_config import DecoderConfig
+from models.decoder_shapes import decoder_shapes
 from models.package import verify_content
 from models.package_variables import variable_key
+from models.packed.weight_forms import SCALES, WeightForms
 from models.staged_directory import refuse_foreign_directory, staged_directory
 from models.weight_layout import split_weight
 
@@ -26,7 +29,9 @@ from models.weight_layout import split_weight
 def export_hf(package: Path, out: Path) -> DecoderConfig:
     """Write a package's weights and tokenizer as a checkpoint that transformers loads.
 
-    The variables are read from their file; the graph is neither loaded nor run.
+    The variables are read from their file; the graph is neither loaded nor run. Float32 weights of any
+    profile are those of the checkpoint that was exported, bit for bit; bfloat16 and int8 ones are widened
+    to the numbers that the package computes with, so what rounding took is lost.
 
     Args:
         package: version directory.
@@ -49,20 +54,20 @@ def export_hf(package: Path, out: Path) -> DecoderConfig:
         )
     verify_content(package, manifest)
     config = DecoderConfig.load(package / HF_PATH)
-    tensors = _tensors(package, config)
+    tensors = _tensors(package, config, WeightForms.of(manifest.profile, manifest.dtype))
     with staged_directory(out, CONFIG, CHECKPOINT_FILES) as staging:
         copy_tokenizer_files(package / HF_PATH, staging)
         write_checkpoint(staging, config, tensors)
     return config
 
 
-def _tensors(package: Path, config: DecoderConfig) -> dict[str, np.ndarray]:
+def _tensors(package: Path, config: DecoderConfig, forms: WeightForms) -> dict[str, np.ndarray]:
     """Float32 arrays by checkpoint name."""
     tensors: dict[str, np.ndarray] = {}
     try:
         reader = tf.train.load_checkpoint(str(package / "variables" / "variables"))
         for path, names in weight_names(config).items():
-            weight = reader.get_tensor(variable_key(path)).astype(np.float32, copy=False)
+            weight = _weight(reader, path, forms, decoder_shapes(config)[path])
             tensors.update(zip(names, split_weight(path, weight, config), strict=True))
     except (tf.errors.OpError, ValueError, RuntimeError) as error:
         raise PackageError(
@@ -71,3 +76,21 @@ def _tensors(package: Path, config: DecoderConfig) -> dict[str, np.ndarray]:
             remedy="Export the package again.",
         ) from error
     return tensors
+
+
+def _weight(reader: Any, path: str, forms: WeightForms, shape: tuple[int, ...]) -> np.ndarray:
+    """The decoder's weight `path` as float32.
+
+    Raises:
+        ValueError: it has not the shape that the config asks for.
+    """
+    stored = {path: reader.get_tensor(variable_key(path))}
+    if reader.has_tensor(variable_key(path + SCALES)):
+        stored[path + SCALES] = reader.get_tensor(variable_key(path + SCALES))
+    weight = forms.unpack(path, stored)
+    if weight.shape == shape:
+        return weight
+    # Packages written before there were profiles hold the embedding as the decoder has it.
+    if stored[path].shape == shape:
+        return stored[path]
+    raise ValueError(f"`{path}` is {list(weight.shape)}, the config asks for {list(shape)}")

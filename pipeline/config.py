@@ -47,7 +47,7 @@ class RunConfig(BaseModel):
     tuning: TuningConfig | None = Field(
         default=None, description="A search for training settings beforehand; by default there is none."
     )
-    export: ExportConfig = Field(default_factory=ExportConfig, description="Sizes of the model package.")
+    export: ExportConfig = Field(default_factory=ExportConfig, description="Form of the model package.")
     evaluation: EvaluationConfig = Field(
         default_factory=EvaluationConfig, description="How perplexity is measured."
     )

@@ -41,6 +41,8 @@ def exporter_component(
         max_length=settings.max_length,
         block_size=settings.block_size,
         num_blocks=settings.num_blocks,
+        dtype=settings.dtype,
+        profile=settings.xla,
     )
     base = Path(package.uri)
     base.mkdir(parents=True, exist_ok=True)
@@ -56,7 +58,7 @@ def exporter(config: ExportConfig, *, checkpoint: Any, model_name: str) -> Any:
     """The Exporter node; output channel `package`.
 
     Args:
-        config: sizes of the package.
+        config: form of the package.
         checkpoint: channel of the Trainer's Model artifact.
         model_name: name the package is served under.
     """

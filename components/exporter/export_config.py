@@ -1,14 +1,17 @@
-"""ExportConfig: sizes of the model package that a run exports."""
+"""ExportConfig: sizes, weights and compilation of the model package that a run exports."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class ExportConfig(BaseModel):
-    """Sizes of the exported package; all counts are tokens."""
+    """Form of the exported package; all counts are tokens.
+
+    A package without KV memory is no choice here: a run streams from what it exports before it pushes it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -17,6 +20,15 @@ class ExportConfig(BaseModel):
         default=8192, ge=8, description="Tokens of all running requests that fit into KV memory together."
     )
     block_size: int = Field(default=16, ge=1, le=1024, description="Tokens per KV block.")
+    dtype: Literal["float32", "bfloat16", "int8"] = Field(
+        default="float32",
+        description="Type of the weights; others than float32 must pass `gate.max_parent_ratio`.",
+    )
+    xla: Literal["off", "latency", "throughput"] = Field(
+        default="off",
+        description="Compiled decode and the weights laid out for it: off, for one stream at a time, or for "
+        "many.",
+    )
 
     @model_validator(mode="after")
     def _one_request_fits(self) -> Self:

@@ -110,6 +110,8 @@ def find_start(
             pretrained,
         )
     reason = f"Training starts from version {found.path.name}, the newest blessed package in {push_base}."
+    if found.manifest.dtype != "float32":
+        reason += f" Its {found.manifest.dtype} weights are dequantised: what rounding took is lost."
     return StartPoint(
         "package",
         str(found.path),

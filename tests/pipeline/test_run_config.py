@@ -75,6 +75,15 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str, message: 
         RunConfig.load(tmp_path / "twice.yaml")
 
 
+def test_off_is_a_word_and_yes_is_still_understood_where_a_truth_value_is_wanted(tmp_path: Path):
+    lines = ["model: {name: tiny, checkpoint: c}", "corpus: {sources: [{name: a, path: b}]}"]
+    settings = ["export: {xla: off, dtype: int8}", "gate: {chance: off}", "training: {jit_compile: yes}"]
+    (tmp_path / "words.yaml").write_text("\n".join([*lines, *settings]))
+    config = RunConfig.load(tmp_path / "words.yaml")
+    assert (config.export.xla, config.export.dtype, config.gate.chance) == ("off", "int8", "off")
+    assert config.training.jit_compile is True
+
+
 def test_a_section_without_a_line_means_its_defaults():
     assert RunConfig.from_raw(_with(gate=None)) == RunConfig.from_raw(MINIMAL)
 
