@@ -3,7 +3,8 @@
 A short list of the best ids takes part one by one, all others together, as one candidate with the
 weight of their sum and noise of its own: the largest of many is distributed as one of their sum
 (Maddison, Tarlow, Minka, "A* Sampling", 2014). Only if that one wins, which is rare, is it asked
-which of them it was, and only then is a filter that reaches beyond the list looked at exactly.
+which of them it was, and only then is a filter that reaches beyond the list looked at exactly:
+top_k and min_p take their ids out first, top_p rejects what was drawn, and the row draws again.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from models.contract.signatures import NO_ID
-from models.sampling.filters import Prefix, kept_weights
-from models.sampling.groups import locate, total
+from models.sampling.filters import Prefix, ranked_weights
+from models.sampling.groups import locate
 from models.sampling.noise import gumbel, uniform
 from models.sampling.sampling_rows import SamplingRows
 
@@ -23,21 +24,16 @@ CANDIDATES = 64
 
 
 class _List(NamedTuple):
-    """The C best of each row: logits and ids [B, C], their noise, and the others' noise [B]."""
+    """The C best ids: ids, logits, log-weights relative to the best and noise [B, C]; others' noise [B].
 
-    logits: tf.Tensor
+    One row of it has no B.
+    """
+
     ids: tf.Tensor
+    logits: tf.Tensor
+    log_weights: tf.Tensor
     noise: tf.Tensor
     others_noise: tf.Tensor
-
-    @property
-    def peak(self) -> tf.Tensor:
-        """The best logit, [B, 1]."""
-        return self.logits[:, :1]
-
-    def without(self, values: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-        """Values [B, V] of the ids beyond the list, 0 on it; logits [B, V] are the ids' own."""
-        return tf.where(Prefix(self.logits[:, -1:], self.ids[:, -1:]).holds(logits), 0.0, values)
 
 
 def draw(
@@ -56,55 +52,111 @@ def draw(
         [B] int32.
     """
     noise = gumbel(rows.seed, position, tf.pad(ids, [[0, 0], [0, 1]], constant_values=NO_ID))
-    known = _List(best, ids, noise[:, :-1], noise[:, -1])
-    others = total(known.without(tf.exp((logits - known.peak) / rows.divisor), logits))
-    kept, reached = _kept_of_list(known, others, rows)
-    column, others_win = _winner(known, kept, tf.where(reached, others, 0.0), rows)
+    log_weights = (best - best[:, :1]) / rows.divisor[:, None]
+    known = _List(ids, best, log_weights, noise[:, :-1], noise[:, -1])
+    limited = (rows.top_k > 0) & (rows.top_k <= best.shape[1])
     sampled = rows.temperature > 0
+    others = tf.cond(
+        tf.reduce_any(sampled & ~limited),
+        lambda: _weight_of_others(logits, known, rows),
+        lambda: tf.zeros_like(rows.top_p),
+    )
+    kept, reached = _kept_of_list(known, tf.where(limited, 0.0, others), rows)
+    column, others_win = _winner(known, kept, tf.where(reached & ~limited, others, 0.0))
     chosen = tf.gather(ids, tf.where(sampled, column, 0), batch_dims=1)
     # What top_p leaves of the list is not known before top_k has been applied beyond it.
     unknown = (rows.top_k > best.shape[1]) & (rows.top_p < 1)
     beyond = sampled & (others_win | unknown)
-    return tf.cond(
-        tf.reduce_any(beyond),
-        lambda: tf.where(beyond, _draw_of_all(logits, known, rows, position), chosen),
-        lambda: chosen,
-    )
+    return _redrawn(chosen, beyond, logits, known, rows, position)
+
+
+def _weight_of_others(logits: tf.Tensor, known: _List, rows: SamplingRows) -> tf.Tensor:
+    """Sum of the weights beyond the list, no filter applied: [B]."""
+    weights = tf.exp((logits - known.logits[:, :1]) / rows.divisor[:, None])
+    listed = Prefix(known.logits[:, -1:], known.ids[:, -1:])
+    return tf.reduce_sum(tf.where(listed.holds(logits), 0.0, weights), axis=1)
 
 
 def _kept_of_list(known: _List, others: tf.Tensor, rows: SamplingRows) -> tuple[tf.Tensor, tf.Tensor]:
-    """Which of the list the filters keep, [B, C] bool, and whether they may keep others too, [B]."""
-    width = known.logits.shape[1]
-    top_k, top_p, min_p = rows.top_k[:, None], rows.top_p[:, None], rows.min_p[:, None]
-    weights = tf.exp((known.logits - known.peak) / rows.divisor)
-    limited = (top_k > 0) & (top_k <= width)
-    in_k = ~limited | (tf.range(width)[None] < top_k)
-    weights = tf.where(in_k, weights, 0.0)
-    mass = tf.reduce_sum(weights, axis=1, keepdims=True) + tf.where(limited, 0.0, others[:, None])
+    """Which of the list the filters keep, [B, C] bool, and whether all of it is kept, [B].
+
+    `others` [B] is the weight beyond the list that top_k leaves.
+    """
+    width = known.ids.shape[1]
+    top_p = rows.top_p[:, None]
+    in_k = (rows.top_k == 0)[:, None] | (tf.range(width)[None] < rows.top_k[:, None])
+    weights = tf.where(in_k, tf.exp(known.log_weights), 0.0)
+    mass = tf.reduce_sum(weights, axis=1, keepdims=True) + others[:, None]
     in_p = (top_p >= 1) | (tf.cumsum(weights, axis=1, exclusive=True) < top_p * mass)
-    kept = in_k & in_p & (weights >= min_p)
-    return kept, kept[:, -1] & ~limited[:, 0]
+    kept = in_k & in_p & (weights >= rows.min_p[:, None])
+    return kept, kept[:, -1]
 
 
-def _winner(
-    known: _List, kept: tf.Tensor, others: tf.Tensor, rows: SamplingRows
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """The list's column with the best score [B], and whether the others [B], taken together, beat it."""
-    scores = (known.logits - known.peak) / rows.divisor + known.noise
-    scores = tf.where(kept, scores, -float("inf"))
+def _winner(known: _List, kept: tf.Tensor, others: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The column of the list with the best score, and whether the others taken together beat it."""
+    scores = tf.where(kept, known.log_weights + known.noise, -float("inf"))
     together = tf.math.log(others) + known.others_noise
-    return tf.argmax(scores, axis=1, output_type=tf.int32), together > tf.reduce_max(scores, axis=1)
+    return tf.argmax(scores, axis=-1, output_type=tf.int32), together > tf.reduce_max(scores, axis=-1)
 
 
-def _draw_of_all(logits: tf.Tensor, known: _List, rows: SamplingRows, position: tf.Tensor) -> tf.Tensor:
-    """The draw with the filters applied to every id.
+def _redrawn(
+    chosen: tf.Tensor,
+    beyond: tf.Tensor,
+    logits: tf.Tensor,
+    known: _List,
+    rows: SamplingRows,
+    position: tf.Tensor,
+) -> tf.Tensor:
+    """The ids [B] with those of the rows `beyond` drawn again, one after another: few rows need it."""
+    count = tf.shape(chosen)[0]
+
+    def body(index: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        def again() -> tf.Tensor:
+            row, of_list = (type(x)(*(value[index] for value in x)) for x in (rows, known))
+            made = _draw_of_all(logits[index], of_list, row, position[index])
+            return tf.ensure_shape(tf.where(tf.range(count) == index, made, ids), ids.shape)
+
+        return index + 1, tf.cond(beyond[index], again, lambda: ids)
+
+    def redraw() -> tf.Tensor:
+        return tf.while_loop(
+            lambda index, _: index < count, body, (tf.constant(0), chosen), parallel_iterations=1
+        )[1]
+
+    return tf.cond(tf.reduce_any(beyond), redraw, lambda: chosen)
+
+
+def _draw_of_all(logits: tf.Tensor, known: _List, row: SamplingRows, position: tf.Tensor) -> tf.Tensor:
+    """One row's draw with the filters applied to every id; logits [V].
 
     A row comes here if the others won with at least the weight they really have: with less, the list
-    may win after all.
+    may win after all. What top_p does not keep is rejected, which leaves the rest as likely as they
+    were to each other; the best id is never rejected, and 1 / top_p attempts are the mean at most.
     """
-    weights = kept_weights(logits, known.peak, rows)
-    others = known.without(weights, logits)
-    kept = tf.gather(weights, known.ids, batch_dims=1) > 0
-    column, others_win = _winner(known, kept, total(others), rows)
-    other = locate(others, uniform(rows.seed, position))
-    return tf.where(others_win, other, tf.gather(known.ids, column, batch_dims=1))
+    ranked = ranked_weights(logits, known.logits[0], row)
+    limit = row.top_p * tf.reduce_sum(ranked)
+    weights = tf.where(ranked >= row.min_p, ranked, 0.0)
+    others = tf.where(Prefix(known.logits[-1], known.ids[-1]).holds(logits), 0.0, weights)
+    others_total = tf.reduce_sum(others)
+    kept = tf.gather(weights, known.ids) > 0
+
+    def before(made: tf.Tensor) -> tf.Tensor:
+        preceding = Prefix(tf.gather(logits, made), made - 1).holds(logits)
+        return tf.reduce_sum(tf.where(preceding, ranked, 0.0))
+
+    def attempt(number: tf.Tensor, _: tf.Tensor, __: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        column, others_win = _winner(_with_noise(known, row.seed, position, number), kept, others_total)
+        u = uniform(row.seed, position, number)
+        made = tf.cond(others_win, lambda: locate(others, u), lambda: tf.gather(known.ids, column))
+        rejected = tf.cond(row.top_p < 1, lambda: before(made) >= limit, lambda: tf.constant(False))
+        return number + 1, rejected, made
+
+    start = (tf.constant(0), tf.constant(True), tf.constant(0))
+    return tf.while_loop(lambda _, rejected, __: rejected, attempt, start, parallel_iterations=1)[2]
+
+
+def _with_noise(known: _List, seed: tf.Tensor, position: tf.Tensor, attempt: tf.Tensor) -> _List:
+    """One row's list with the noise of an attempt."""
+    ids = tf.pad(known.ids, [[0, 1]], constant_values=NO_ID)
+    noise = gumbel(seed[None], position[None], ids[None], attempt)[0]
+    return known._replace(noise=noise[:-1], others_noise=noise[-1])

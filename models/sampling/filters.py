@@ -1,7 +1,8 @@
 """Which ids a row may draw: temperature, top_k, top_p and min_p over a whole vocabulary, unsorted.
 
 Ids are ordered by their logits, equal ones by id. All three filters keep a prefix of that order, so
-each is a threshold: a logit, and the last of the ids that have exactly this logit.
+each is a threshold: a logit, and the last of the ids that have exactly this logit. Functions here
+take one row: logits [V], scalars.
 """
 
 from __future__ import annotations
@@ -10,43 +11,53 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from models.sampling.groups import locate, total
+from models.sampling.groups import locate
 from models.sampling.sampling_rows import SamplingRows
 
 _MAGNITUDE = 0x7FFFFFFF
+_INFINITY = float("inf")
 
 
 class Prefix(NamedTuple):
-    """The ids above a logit, and those equal to it up to an id; [B, 1] each."""
+    """The ids above a logit, and those equal to it up to an id."""
 
     logit: tf.Tensor
     last_id: tf.Tensor
 
     def holds(self, logits: tf.Tensor) -> tf.Tensor:
-        """Which ids belong to it: [B, V] → [B, V] bool."""
-        ids = tf.range(logits.shape[-1])[None]
+        """Which ids belong to it: [..., V] → [..., V] bool."""
+        ids = tf.range(logits.shape[-1])
         return (logits > self.logit) | ((logits == self.logit) & (ids <= self.last_id))
 
 
-def kept_weights(logits: tf.Tensor, peak: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
+def kept_weights(logits: tf.Tensor, peak: tf.Tensor, row: SamplingRows) -> tf.Tensor:
     """Weights to draw by, relative to the best id's: 0 where filtered.
 
     Args:
-        logits: [B, V] float32.
-        peak: [B, 1], the largest of each row.
-        rows: sampling parameters; greedy rows count as of temperature 1.
+        logits: [V] float32.
+        peak: the largest of them.
+        row: sampling parameters, scalars; a greedy row counts as of temperature 1.
 
     Returns:
-        [B, V] float32.
+        [V] float32.
     """
-    weights = tf.exp((logits - peak) / rows.divisor)
-    by_rank = (rows.top_k > 0) & (rows.top_k < logits.shape[-1])
-    ones = tf.ones_like(weights)
-    ranked = _prefix(logits, peak, ones, tf.where(by_rank, tf.cast(rows.top_k, tf.float32), float("inf")))
-    weights = tf.where(ranked.holds(logits), weights, 0.0)
-    mass = tf.where(rows.top_p < 1, rows.top_p * total(weights), float("inf"))
-    nucleus = _prefix(logits, peak, weights, mass)
-    return tf.where(nucleus.holds(logits) & (weights >= rows.min_p[:, None]), weights, 0.0)
+    weights = ranked_weights(logits, peak, row)
+    weights = tf.cond(
+        row.top_p < 1,
+        lambda: _within(logits, peak, weights, weights, row.top_p * tf.reduce_sum(weights)),
+        lambda: weights,
+    )
+    return tf.where(weights >= row.min_p, weights, 0.0)
+
+
+def ranked_weights(logits: tf.Tensor, peak: tf.Tensor, row: SamplingRows) -> tf.Tensor:
+    """`kept_weights` before top_p and min_p: those of the top_k best ids."""
+    weights = tf.exp((logits - peak) / row.divisor)
+    return tf.cond(
+        (row.top_k > 0) & (row.top_k < logits.shape[-1]),
+        lambda: _within(logits, peak, weights, tf.ones_like(weights), tf.cast(row.top_k, tf.float32)),
+        lambda: weights,
+    )
 
 
 def probabilities(logits: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
@@ -54,44 +65,49 @@ def probabilities(logits: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
 
     A greedy row has all its mass on its best id.
     """
-    weights = kept_weights(logits, tf.reduce_max(logits, axis=1, keepdims=True), rows)
-    best = tf.one_hot(tf.argmax(logits, axis=1), logits.shape[-1])
-    return tf.where(rows.temperature[:, None] > 0, weights / total(weights)[:, None], best)
+
+    def of_row(fields: tuple[tf.Tensor, SamplingRows]) -> tf.Tensor:
+        weights = kept_weights(fields[0], tf.reduce_max(fields[0]), fields[1])
+        best = tf.one_hot(tf.argmax(fields[0]), logits.shape[-1])
+        return tf.where(fields[1].temperature > 0, weights / tf.reduce_sum(weights), best)
+
+    return tf.map_fn(of_row, (logits, rows), fn_output_signature=tf.float32)
 
 
-def _prefix(logits: tf.Tensor, peak: tf.Tensor, weights: tf.Tensor, limit: tf.Tensor) -> Prefix:
-    """The ids before which, in the order, less than the limit [B] lies; infinite keeps all.
+def _within(
+    logits: tf.Tensor, peak: tf.Tensor, weights: tf.Tensor, costs: tf.Tensor, limit: tf.Tensor
+) -> tf.Tensor:
+    """The weights [V] of the ids before which, in the order, lie costs of less than the limit."""
+    return tf.where(_prefix(logits, peak, costs, limit).holds(logits), weights, 0.0)
 
-    Bisection over the float32 numbers in order of size, so that it ends at an exact logit after at
-    most 32 looks; a row that has ended stays as it is while others go on.
-    """
-    high = _rank_of(peak)
-    low = tf.where(tf.math.is_inf(limit)[:, None], high, _rank_of(tf.fill(tf.shape(peak), -float("inf"))))
+
+def _prefix(logits: tf.Tensor, peak: tf.Tensor, costs: tf.Tensor, limit: tf.Tensor) -> Prefix:
+    """Bisection over the float32 numbers in order of size: exact after at most 32 looks."""
 
     def above(logit: tf.Tensor) -> tf.Tensor:
-        return total(tf.where(logits > logit, weights, 0.0))
+        return tf.reduce_sum(tf.where(logits > logit, costs, 0.0))
 
     def halve(low: tf.Tensor, high: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         middle = _middle(low, high)
-        enough = (above(_number_of(middle)) < limit)[:, None]
+        enough = above(_number_of(middle)) < limit
         return tf.where(enough, low, tf.minimum(middle + 1, high)), tf.where(enough, middle, high)
 
+    bottom = _rank_of(tf.constant(-_INFINITY))
     _, found = tf.while_loop(
-        lambda low, high: tf.reduce_any(low < high), halve, (low, high), maximum_iterations=33
+        lambda low, high: low < high, halve, (bottom, _rank_of(peak)), maximum_iterations=33
     )
-    logit = tf.where(tf.math.is_inf(limit)[:, None], -float("inf"), _number_of(found))
-    return Prefix(logit, _last_of_equals(logits, logit, weights, limit - above(logit)))
+    logit = _number_of(found)
+    return Prefix(logit, _last_of_equals(logits == logit, costs, limit - above(logit)))
 
 
-def _last_of_equals(logits: tf.Tensor, logit: tf.Tensor, weights: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
-    """Of the ids with exactly this logit, the last before which less than the room [B] lies: [B, 1]."""
-    equal = logits == logit
-    count = total(tf.cast(equal, tf.float32))
-    each = tf.reduce_max(tf.where(equal, weights, 0.0), axis=1)
+def _last_of_equals(equal: tf.Tensor, costs: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
+    """Of the ids of one logit, [V] bool, the last before which lie costs of less than the room."""
+    each = tf.reduce_max(tf.where(equal, costs, 0.0))
+    ones = tf.cast(equal, tf.float32)
+    count = tf.reduce_sum(ones)
     kept = tf.math.ceil(tf.math.divide_no_nan(room, each))
-    share = (tf.minimum(kept, count) - 0.5) / tf.maximum(count, 1.0)
-    last = locate(tf.cast(equal, tf.float32), share)
-    return tf.where((each > 0) & (kept < count), last, logits.shape[-1])[:, None]
+    last = locate(ones, (tf.minimum(kept, count) - 0.5) / tf.maximum(count, 1.0))
+    return tf.where((each > 0) & (kept < count), last, equal.shape[0])
 
 
 def _rank_of(number: tf.Tensor) -> tf.Tensor:

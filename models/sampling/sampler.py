@@ -9,7 +9,6 @@ import tensorflow as tf
 from models.contract.signatures import NO_ID, TOP_LOGPROBS
 from models.sampling.best_ids import best_ids
 from models.sampling.draw import CANDIDATES, draw
-from models.sampling.groups import total
 from models.sampling.sampling_rows import SamplingRows
 
 
@@ -47,7 +46,8 @@ def sample(
     """
     size = raw_logits.shape[-1]
     best, ids = best_ids(raw_logits, min(CANDIDATES, size))
-    log_total = tf.math.log(total(tf.exp(raw_logits - best[:, :1])))[:, None] + best[:, :1]
+    sums = tf.reduce_sum(tf.exp(raw_logits - best[:, :1]), axis=1, keepdims=True)
+    log_total = tf.math.log(sums) + best[:, :1]
     chosen_from = raw_logits if logits is None else logits
     candidates = (best, ids) if logits is None else best_ids(logits, min(CANDIDATES, size))
     chosen = tf.cond(

@@ -30,8 +30,8 @@ class SamplingRows(NamedTuple):
 
     @property
     def divisor(self) -> tf.Tensor:
-        """What logits are divided by, [B, 1]: 1 for greedy rows, whose draw nobody uses."""
-        return tf.where(self.temperature > 0, self.temperature, 1.0)[:, None]
+        """What logits are divided by, [B]: 1 for greedy rows, whose draw nobody uses."""
+        return tf.where(self.temperature > 0, self.temperature, 1.0)
 
 
 SAMPLING_DTYPES = SamplingRows(tf.float32, tf.int32, tf.float32, tf.float32, tf.int64)
