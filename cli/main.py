@@ -29,6 +29,7 @@ COMMANDS = {
     "tokenize": "cli.tokenize_command",
     "generate": "cli.generate_command",
     "serve": "cli.serve_command",
+    "bench": "cli.bench_command",
 }
 """Command name → module; the module's `command` is a click command."""
 
