@@ -61,7 +61,8 @@ class Piece:
 @click.option(
     "--speculate/--no-speculate",
     default=None,
-    help="Guess ahead where the text repeats itself; the answer is the same.  [default: speculate]",
+    help="Guess ahead where the text repeats itself; the answer is the same. Pays for long answers, since a "
+    "package in this process prepares one more kind of step.  [default: no-speculate]",
 )
 @click.option("--stop", multiple=True, help="String that ends the answer; may be given up to four times.")
 @json_option
@@ -104,7 +105,7 @@ def command(
         _from_url(url, text, max_tokens, sampling)
         if url is not None
         else _from_package(
-            package or _default_package(), text, max_tokens, sampling, speculate is not False, not as_json
+            package or _default_package(), text, max_tokens, sampling, speculate is True, not as_json
         )
     )
     if as_json:

@@ -1,7 +1,7 @@
 """Prompt lookup: tokens per second with and without guessing ahead, alternating in one process.
 
-Three kinds of text, one request at a time: `copy` asks for a piece of source code again whose beginning
-is given (greedy), `prose` goes on with an ordinary text (greedy), `random` goes on with random ids at
+One request at a time: `copy` and `copies` go on with source code that the prompt holds once or twice
+before (greedy), `prose` goes on with an ordinary text (greedy), `random` goes on with random ids at
 temperature 1, which hardly ever repeats itself. Only the time between an answer's first and last token
 counts. Both sides run the same package and must make the same ids; where two logits are nearly alike
 the kernels of `decode` and `verify` may round apart, and the place is reported.
@@ -34,7 +34,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 CHECKPOINT = ROOT / ".tokenmill" / "checkpoints" / "smollm2-135m-instruct"
 SIDES = ("plain", "guessing")
-COPY_CHARACTERS = 1800
 PROSE = (
     "The mill stands at the end of the village, where the river is narrow and fast. In the morning the "
     "miller opens the sluice, and the wheel begins to turn. "
@@ -49,7 +48,7 @@ def main() -> int:
         package = options.package or _export(options.checkpoint, Path(folder))
         with LocalRunner(package) as runner:
             prompts = _prompts(runner)
-            _generate(runner, prompts["copy"], "guessing", 0, 32, options)
+            _generate(runner, prompts["copies"], "guessing", 0, 32, options)
             runs = list(_rounds(runner, prompts, options))
     print(json.dumps(_result(runs, options), indent=2))
     return 0
@@ -59,7 +58,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--package", type=Path, help="version directory of a package with `verify`")
     parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT, help="exported if there is no package")
-    parser.add_argument("--kinds", default="copy,prose,random", help="texts to try, with commas between them")
+    parser.add_argument(
+        "--kinds", default="copy,copies,prose,random", help="texts to try, with commas between them"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="how often each side runs")
     parser.add_argument("--tokens", type=int, default=128, help="tokens of an answer")
     parser.add_argument("--bulk", action="store_true", help="nobody reads along: longer steps")
@@ -75,9 +76,14 @@ def _export(checkpoint: Path, folder: Path) -> Path:
 
 
 def _prompts(runner: Any) -> dict[str, list[int]]:
-    source = inspect.getsource(textwrap)[:COPY_CHARACTERS]
-    copy = f"{source}\n\n# The same file again, unchanged:\n\n{source[:120]}"
-    ids = dict(zip(("copy", "prose"), runner.tokenize([copy, PROSE]), strict=True))
+    lines = inspect.getsource(textwrap.TextWrapper).splitlines(keepends=True)[48:90]
+    source, beginning = "".join(lines), "".join(lines[:8])
+    texts = {
+        "copy": f"{source}\n\n{beginning}",
+        "copies": f"{source}\n\n{source}\n\n{beginning}",
+        "prose": PROSE,
+    }
+    ids = dict(zip(texts, runner.tokenize(list(texts.values())), strict=True))
     size = runner.manifest.dims.vocab_size
     ids["random"] = [random.Random(7).randrange(100, size) for _ in range(256)]
     return ids

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 FIRST_LENGTH = 4
 FIRST_GAIN = 2.0
-FIRST_PAUSE = 16
-LONGEST_PAUSE = 256
+PAUSE_PER_COST = 32
+LONGEST_PAUSE = 512
 
 
 class DraftPace:
@@ -13,7 +15,8 @@ class DraftPace:
 
     A draft that was accepted whole is followed by one twice as long; one that was not, by one
     longer by one than what was accepted. While drafts bring fewer tokens than the same time of
-    plain decoding would, pauses, each twice as long as the one before, keep the loss small.
+    plain decoding would, pauses, each twice as long as the one before and the longer the dearer a
+    call is, keep the loss small.
 
     Args:
         longest: most ids of a draft.
@@ -23,7 +26,7 @@ class DraftPace:
         self._longest = longest
         self.length = min(FIRST_LENGTH, longest)
         self._gain = FIRST_GAIN
-        self._pause = FIRST_PAUSE
+        self._failed = 0
         self._resume_at = 0
 
     def is_paused(self, num_output_tokens: int) -> bool:
@@ -43,7 +46,11 @@ class DraftPace:
         whole = accepted == drafted
         self.length = min(self._longest, max(self.length, 2 * drafted) if whole else accepted + 1)
         if self._gain >= cost:
-            self._pause = FIRST_PAUSE
+            self._failed = 0
             return
-        self._resume_at = num_output_tokens + self._pause
-        self._pause = min(LONGEST_PAUSE, 2 * self._pause)
+        # What the call cost beyond a plain step is a small part of what the pause's tokens cost.
+        pause = round(PAUSE_PER_COST * (cost - 1)) << min(self._failed, 8)
+        self._resume_at = num_output_tokens + min(LONGEST_PAUSE, pause)
+        self._failed += 1
+        # The next draft is long enough to be worth its call if it is right.
+        self.length = min(self._longest, max(FIRST_LENGTH, math.ceil(2 * cost)))

@@ -112,7 +112,7 @@ class AsyncLLMEngine:
             self._streams[request_id] = mailbox
 
         try:
-            await self._call(add)
+            await self.between_steps(add)
             while True:
                 output = await mailbox.get()
                 yield output
@@ -125,12 +125,12 @@ class AsyncLLMEngine:
         """Ids of each text, special-token strings taken as plain text."""
         rows: list[list[int]] = []
         for part in _parts(texts, TOKENIZE_CHARACTERS):
-            rows += await self._call(partial(self._runner.tokenize, part))
+            rows += await self.between_steps(partial(self._runner.tokenize, part))
         return rows
 
     async def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each row of ids."""
-        return await self._call(lambda: self._runner.detokenize(ids))
+        return await self.between_steps(lambda: self._runner.detokenize(ids))
 
     def health(self) -> EngineHealth:
         """Whether requests are taken and steps go on; callable from any thread."""
@@ -142,7 +142,8 @@ class AsyncLLMEngine:
             error=self._thread.crashed,
         )
 
-    async def _call(self, job: Callable[[], T]) -> T:
+    async def between_steps(self, job: Callable[[], T]) -> T:
+        """Run a job on the engine's thread, the only one that may call the runner."""
         return await asyncio.wrap_future(self._thread.submit(job))
 
     def _abandon(self, request_id: str, mailbox: OutputMailbox) -> None:

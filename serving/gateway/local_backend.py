@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +18,7 @@ from monitoring.prometheus_runner_observer import PrometheusRunnerObserver
 from serving.engine.engine_config import EngineConfig
 from serving.engine.finish_reason import FinishReason
 from serving.engine.llm_engine import LLMEngine
+from serving.engine.null_steps import null_steps
 from serving.engine_server.async_engine import AsyncLLMEngine
 from serving.gateway.served_model import ServedModel
 from serving.runners.local_runner import LocalRunner
@@ -68,6 +70,8 @@ class LocalBackend:
         Raises:
             EngineError: a step failed.
         """
+        for step in null_steps(self.model.config.signatures):
+            await self.engine.between_steps(partial(self.runner.execute, step))
         limit = self.model.config.max_length - 1
         params = SamplingParams(max_tokens=min(_WARMUP_TOKENS, limit), temperature=0, ignore_eos=True)
         async with aclosing(self.engine.generate("warm-up", (0,), params)) as outputs:
