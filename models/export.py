@@ -78,7 +78,9 @@ def export_package(
     """
     target = _target(base, version)
     tokenizer = load_tokenizer(checkpoint)
-    decoder = pack_decoder(load_checkpoint(checkpoint), options.profile, options.dtype)
+    decoder = pack_decoder(
+        load_checkpoint(checkpoint), options.profile, options.dtype, options.resolve_cores()
+    )
     _check_vocabulary(decoder, tokenizer, checkpoint)
     manifest = _manifest(decoder, tokenizer, options)
     with staged_directory(target, MANIFEST_PATH.as_posix()) as staging:
@@ -141,6 +143,7 @@ def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: Export
         memory_bytes=_memory(decoder, num_blocks * options.block_size, max_length),
         signatures=_signatures(options),
         state_kinds=() if options.stateless else STATE_KINDS[:1],
+        packed=True,
         profile=options.profile,
         xla_buckets=xla_buckets(options.profile, max_length, options.block_size),
         chat_template=tokenizer.chat_template,
@@ -230,5 +233,5 @@ def build_endpoints(
     ]
     if cache is not None:
         groups.append(PagedSignatures(decoder, cache))
-        groups.append(CompiledSignatures(decoder, cache, rows=1 if manifest.profile == "latency" else None))
+        groups.append(CompiledSignatures(decoder, cache))
     return {name: function for group in groups for name, function in group.endpoints().items()}

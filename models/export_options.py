@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,9 @@ from models.contract.manifest import ModelDims
 DTYPES = ("float32", "bfloat16", "int8")
 PROFILES = ("off", "latency", "throughput")
 DEFAULT_MAX_LENGTH = 2048
+MOST_CORES = 64
+"""More slices of a product than this are not made."""
+
 DEFAULT_KV_BYTES = 512 * 2**20
 """KV memory of a package whose number of blocks nobody chose."""
 
@@ -32,8 +36,9 @@ class ExportOptions:
         num_blocks: KV blocks, the null block counted; None fills 512 MiB, but never less than one
             sequence of full length nor more than 64 of them.
         dtype: of the weights: "float32", "bfloat16" or "int8".
-        profile: weight layout: "off" for calls without XLA, "latency" or "throughput" for `decode_xla`
-            with one row or with many.
+        profile: "off" for calls without XLA, "latency" or "throughput" for `decode_xla` with one row or
+            with many.
+        cores: of the machine that serves, which products are cut for; None takes this machine's.
         stateless: whether to leave out KV memory and all signatures that need it.
         run_id: pipeline run that exports, "" otherwise.
         evaluation: summary of the evaluation to record.
@@ -48,6 +53,7 @@ class ExportOptions:
     num_blocks: int | None = None
     dtype: str = "float32"
     profile: str = "off"
+    cores: int | None = None
     stateless: bool = False
     run_id: str = ""
     evaluation: dict[str, Any] = field(default_factory=dict)
@@ -63,6 +69,7 @@ class ExportOptions:
             "at least 2: block 0 is never handed out",
         )
         _check("dtype", self.dtype, self.dtype in DTYPES, f"one of {', '.join(DTYPES)}")
+        _check("cores", self.cores, self.cores is None or self.cores >= 1, "at least 1")
         _check("profile", self.profile, self.profile in PROFILES, f"one of {', '.join(PROFILES)}")
         if self.stateless:
             _check("num_blocks", self.num_blocks, self.num_blocks is None, f"left out: {_NO_MEMORY}")
@@ -86,6 +93,11 @@ class ExportOptions:
                 remedy=f"Choose at most {longest}.",
             )
         return self.max_length
+
+    def resolve_cores(self) -> int:
+        """Slices that products are cut into: a power of two, at most one for each core."""
+        cores = min(self.cores or os.cpu_count() or 1, MOST_CORES)
+        return 1 << (cores.bit_length() - 1)
 
     def resolve_num_blocks(self, dims: ModelDims, max_length: int) -> int:
         """The package's KV blocks, the null block counted; none if it is stateless."""

@@ -54,14 +54,15 @@ def export_hf(package: Path, out: Path) -> DecoderConfig:
         )
     verify_content(package, manifest)
     config = DecoderConfig.load(package / HF_PATH)
-    tensors = _tensors(package, config, WeightForms.of(manifest.profile, manifest.dtype))
+    forms = WeightForms.of(manifest.profile, manifest.dtype) if manifest.packed else None
+    tensors = _tensors(package, config, forms)
     with staged_directory(out, CONFIG, CHECKPOINT_FILES) as staging:
         copy_tokenizer_files(package / HF_PATH, staging)
         write_checkpoint(staging, config, tensors)
     return config
 
 
-def _tensors(package: Path, config: DecoderConfig, forms: WeightForms) -> dict[str, np.ndarray]:
+def _tensors(package: Path, config: DecoderConfig, forms: WeightForms | None) -> dict[str, np.ndarray]:
     """Float32 arrays by checkpoint name."""
     tensors: dict[str, np.ndarray] = {}
     try:
@@ -78,8 +79,8 @@ def _tensors(package: Path, config: DecoderConfig, forms: WeightForms) -> dict[s
     return tensors
 
 
-def _weight(reader: Any, path: str, forms: WeightForms, shape: tuple[int, ...]) -> np.ndarray:
-    """The decoder's weight `path` as float32.
+def _weight(reader: Any, path: str, forms: WeightForms | None, shape: tuple[int, ...]) -> np.ndarray:
+    """The decoder's weight `path` as float32; without forms it lies as the decoder has it.
 
     Raises:
         ValueError: it has not the shape that the config asks for.
@@ -87,10 +88,7 @@ def _weight(reader: Any, path: str, forms: WeightForms, shape: tuple[int, ...]) 
     stored = {path: reader.get_tensor(variable_key(path))}
     if reader.has_tensor(variable_key(path + SCALES)):
         stored[path + SCALES] = reader.get_tensor(variable_key(path + SCALES))
-    weight = forms.unpack(path, stored)
-    if weight.shape == shape:
-        return weight
-    # Packages written before there were profiles hold the embedding as the decoder has it.
-    if stored[path].shape == shape:
-        return stored[path]
-    raise ValueError(f"`{path}` is {list(weight.shape)}, the config asks for {list(shape)}")
+    weight = stored[path] if forms is None else forms.unpack(path, stored, shape)
+    if weight.shape != shape:
+        raise ValueError(f"`{path}` is {list(weight.shape)}, the config asks for {list(shape)}")
+    return weight

@@ -73,7 +73,10 @@ class Manifest:
         content_hash: sha256 over the SavedModel's files (see `models/package.py`).
         signatures: names of the signatures it carries.
         state_kinds: kinds of state it holds; none in a stateless package.
-        profile: weight layout: "off" (no XLA), "latency" (one row) or "throughput" (many rows).
+        packed: whether matrices are stored as [out, in], as serving reads them; else as the decoder has
+            them, as in packages of earlier versions.
+        profile: what `decode_xla` is compiled for: "off" (there is none), "latency" (one row) or
+            "throughput" (many rows).
         xla_buckets: (rows, live length in tokens) pairs that `decode_xla` is to be compiled for; empty
             without XLA.
         chat_template: Jinja source or None.
@@ -97,6 +100,7 @@ class Manifest:
     content_hash: str = ""
     signatures: tuple[str, ...] = MANDATORY
     state_kinds: tuple[str, ...] = ("paged_kv",)
+    packed: bool = False
     profile: str = "off"
     xla_buckets: tuple[tuple[int, int], ...] = ()
     chat_template: str | None = None

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from models.decoder_computation import DecoderComputation
 from models.decoder_config import DecoderConfig
+from models.decoder_shapes import decoder_shapes
 from models.packed.kernel import Kernel
 from models.packed.packed_block import PackedBlock
 from models.packed.weight_forms import SCALES, WeightForms
@@ -21,6 +22,7 @@ class PackedDecoder(DecoderComputation):
         weights: stored name → variable or tensor, see `WeightForms.pack`.
         forms: how they lie.
         compiled: whether XLA compiles the graphs it is used in.
+        cores: of the machine that serves.
     """
 
     def __init__(
@@ -30,11 +32,16 @@ class PackedDecoder(DecoderComputation):
         forms: WeightForms,
         *,
         compiled: bool = False,
+        cores: int = 2,
     ) -> None:
         self.config = config
         self.weights = weights
         self.forms = forms
         self.compiled = compiled
+        self.cores = cores
+        self._outputs = {
+            path: shape[0 if path == "embedding" else -1] for path, shape in decoder_shapes(config).items()
+        }
         self.blocks = [PackedBlock(self, index) for index in range(config.num_layers)]
 
     def bound(self) -> PackedDecoder:
@@ -43,12 +50,12 @@ class PackedDecoder(DecoderComputation):
         A compiled function that read variables itself would lock them for as long as it runs.
         """
         tensors = {name: tf.convert_to_tensor(value) for name, value in self.weights.items()}
-        return PackedDecoder(self.config, tensors, self.forms, compiled=True)
+        return PackedDecoder(self.config, tensors, self.forms, compiled=True, cores=self.cores)
 
     def product(self, name: str, x: tf.Tensor) -> tf.Tensor:
         """Product with the matrix stored as `name`: [B, T, in] → [B, T, out] float32."""
         kernel = self._kernel(name)
-        rows = kernel.product(tf.reshape(x, [-1, x.shape[-1]]))
+        rows = kernel.product(tf.reshape(x, [-1, x.shape[-1]]), few_rows=x.shape[1] == 1)
         return tf.reshape(rows, [tf.shape(x)[0], tf.shape(x)[1], kernel.num_outputs])
 
     def vector(self, name: str) -> tf.Tensor:
@@ -57,7 +64,7 @@ class PackedDecoder(DecoderComputation):
 
     def token_rows(self, ids: tf.Tensor) -> tf.Tensor:
         """Implements `DecoderComputation`."""
-        return self._kernel("embedding").columns(ids)
+        return self._kernel("embedding").rows(ids)
 
     def position_rows(self, positions: tf.Tensor) -> tf.Tensor:
         """Implements `DecoderComputation`."""
@@ -70,8 +77,10 @@ class PackedDecoder(DecoderComputation):
     def _kernel(self, name: str) -> Kernel:
         scales = self.weights.get(name + SCALES)
         return Kernel(
-            self.forms.form_of(name),
+            self.forms.kernel,
             tf.convert_to_tensor(self.weights[name]),
             None if scales is None else tf.convert_to_tensor(scales),
+            num_outputs=self._outputs[name],
             compiled=self.compiled,
+            cores=self.cores,
         )

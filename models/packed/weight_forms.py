@@ -14,6 +14,9 @@ from models.packed.kernel_form import KernelForm
 SCALES = "_scales"
 """Ending of the name of an int8 matrix's scales."""
 
+PADDED = 64
+"""Outputs are filled up with zeros to a multiple of this, so that they can be cut into equal slices."""
+
 _LARGEST = 127
 """Largest magnitude of a quantised value; −128 is not used, so that the range is symmetric."""
 
@@ -24,34 +27,26 @@ _PLAIN = "position_embedding"
 
 @dataclass(frozen=True, slots=True)
 class WeightForms:
-    """Forms of a package's matrices; norms, biases and learned positions stay float32 as they are.
+    """How a package stores matrices; norms, biases and learned positions stay float32 as they are.
+
+    All matrices are stored as [out, in], whatever the profile: docs/decisions/015-decode-core.md. So a
+    tied head is the embedding as it lies.
 
     Args:
-        blocks: of the kernels of all blocks.
-        head: of the output matrix and of the embedding, which is its transpose if they are tied.
+        kernel: the form of all matrices.
     """
 
-    blocks: KernelForm
-    head: KernelForm
+    kernel: KernelForm
 
     @classmethod
     def of(cls, profile: str, dtype: str) -> Self:
-        """The forms of a package; why these: docs/decisions/015-decode-core.md.
+        """The forms of a package.
 
         Args:
             profile: "off", "latency" or "throughput".
             dtype: of the weights: "float32", "bfloat16" or "int8".
         """
-        if dtype == "float32":
-            # One row is quickest from [out, in], except through the head, whose outputs are many.
-            return cls(KernelForm(outputs_first=profile == "latency"), KernelForm())
-        rounded = dtype == "int8" and profile == "throughput"
-        form = KernelForm(dtype, outputs_first=profile != "off", rounded=rounded)
-        return cls(form, form)
-
-    def form_of(self, path: str) -> KernelForm:
-        """Form of the matrix that the decoder calls `path`."""
-        return self.blocks if path.startswith("blocks/") else self.head
+        return cls(KernelForm(dtype, rounded=dtype == "int8" and profile == "throughput"))
 
     def pack(self, path: str, weight: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """A decoder weight in its stored form: (stored name, array) pairs.
@@ -65,30 +60,31 @@ class WeightForms:
         if not _is_matrix(path, weight):
             yield path, weight
             return
-        form, matrix = self.form_of(path), weight.T if path == "embedding" else weight
-        if form.dtype == "int8":
-            scales = (np.abs(matrix).max(axis=0) / _LARGEST).astype(np.float32)
+        rows = weight if path == "embedding" else weight.T
+        rows = np.pad(rows, [(0, -len(rows) % PADDED), (0, 0)])
+        if self.kernel.dtype == "int8":
+            scales = (np.abs(rows).max(axis=1) / _LARGEST).astype(np.float32)
             # An output of zeros has no scale of its own.
             scales[scales == 0] = 1
             yield path + SCALES, scales
-            matrix = np.rint(matrix / scales)
-        stored = matrix.T if form.outputs_first else matrix
-        yield path, np.ascontiguousarray(stored, dtype=_DTYPES[form.dtype])
+            rows = np.rint(rows / scales[:, None])
+        yield path, np.ascontiguousarray(rows, dtype=_DTYPES[self.kernel.dtype])
 
-    def unpack(self, path: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+    def unpack(self, path: str, stored: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         """The float32 decoder weight that stored arrays stand for; exact for float32.
 
         Args:
             path: the weight's name in `Decoder.named_weights`.
             stored: by stored name.
+            shape: the decoder weight's.
         """
         values = stored[path]
         if not _is_matrix(path, values):
             return values
-        matrix = (values.T if self.form_of(path).outputs_first else values).astype(np.float32, copy=False)
+        rows = values.astype(np.float32, copy=False)
         if path + SCALES in stored:
-            matrix = matrix * stored[path + SCALES]
-        return matrix.T if path == "embedding" else matrix
+            rows = rows * stored[path + SCALES][:, None]
+        return rows[: shape[0]] if path == "embedding" else rows[: shape[1]].T
 
 
 def _is_matrix(path: str, weight: np.ndarray) -> bool:

@@ -24,14 +24,12 @@ class CompiledSignatures(tf.Module):
     Args:
         decoder: the network.
         cache: the KV memory.
-        rows: number of rows of every call, or None if it may be any.
     """
 
-    def __init__(self, decoder: PackedDecoder, cache: PagedCache, rows: int | None) -> None:
+    def __init__(self, decoder: PackedDecoder, cache: PagedCache) -> None:
         super().__init__(name="compiled_signatures")
         self._decoder = decoder
         self._cache = cache
-        self._rows = rows
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -58,16 +56,13 @@ class CompiledSignatures(tf.Module):
             (steps >= 1) & (steps <= MAX_XLA_STEPS), [f"`steps` must be 1 to {MAX_XLA_STEPS}:", steps]
         )
         with tf.control_dependencies([check]):
-            last_id = tf.ensure_shape(last_id, [self._rows])
-        length = tf.ensure_shape(length, [self._rows])
-        block_table = tf.ensure_shape(block_table, [self._rows, None])
+            last_id = tf.identity(last_id)
         blocks = self._cache.blocks_of(block_table)
         layers = range(len(self._decoder.blocks))
         keys, values = zip(*(self._cache.gather(layer, blocks) for layer in layers), strict=True)
         positions = tf.range(tf.shape(blocks)[2] * self._cache.block_size)[None]
         prefix = Prefix(list(keys), list(values), prefix_bias(positions < length[:, None]), positions)
-        sampling = (temperature, top_k, top_p, min_p, seed)
-        rows = SamplingRows(*(tf.ensure_shape(value, [self._rows]) for value in sampling))
+        rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
         made = self._compiled(last_id, length, prefix, rows, steps)
         slots = self._cache.slots_of(block_table, length, tf.fill(tf.shape(length), steps), steps)
         tail = tf.unstack(made.tail[..., :steps, :], axis=0)

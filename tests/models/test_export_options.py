@@ -47,3 +47,13 @@ def test_blocks_fill_the_budget_within_one_and_64_sequences():
     assert ExportOptions().resolve_num_blocks(DIMS, 32768) == 1 + 32768 // 16
     assert ExportOptions().resolve_num_blocks(DIMS, 20) == 1 + 64 * 2
     assert ExportOptions(num_blocks=7).resolve_num_blocks(DIMS, 2048) == 7
+
+
+@pytest.mark.parametrize(("cores", "slices"), [(1, 1), (2, 2), (6, 4), (64, 64), (200, 64)])
+def test_products_are_cut_into_a_power_of_two_of_slices(cores: int, slices: int):
+    assert ExportOptions(cores=cores).resolve_cores() == slices
+
+
+def test_cores_are_this_machines_by_default(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
+    assert ExportOptions().resolve_cores() == 4

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from models.checkpoint import load_checkpoint
 from models.packed.pack_decoder import pack_decoder
+from models.packed.weight_forms import PADDED
 
 IDS = np.array([[5, 9, 200, 7, 31, 8]], np.int32)
 
@@ -42,4 +43,6 @@ def test_smaller_formats_stay_close(tiny_checkpoint: Path, profile: str, dtype: 
 def test_a_tied_head_is_stored_once(tiny_checkpoint: Path):
     decoder = load_checkpoint(tiny_checkpoint)
     packed = pack_decoder(decoder, "throughput", "float32")
-    assert sum(weight.numpy().size for weight in packed.weights.values()) == decoder.config.num_parameters
+    assert decoder.config.tied
+    assert sorted(packed.weights) == sorted(decoder.named_weights())
+    assert packed.weights["embedding"].shape == [5 * PADDED, 32]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.packed.weight_forms import SCALES, WeightForms
+from models.packed.weight_forms import PADDED, SCALES, WeightForms
 
 PROFILES = ("off", "latency", "throughput")
 PATHS = ("embedding", "head", "blocks/3/down")
@@ -14,7 +14,7 @@ RANDOM = np.random.default_rng(0)
 
 
 def through(forms: WeightForms, path: str, weight: np.ndarray) -> np.ndarray:
-    return forms.unpack(path, dict(forms.pack(path, weight)))
+    return forms.unpack(path, dict(forms.pack(path, weight)), weight.shape)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -49,8 +49,14 @@ def test_int8_is_off_by_half_a_step_of_its_output_at_most(matrix: np.ndarray, pr
 
 def test_int8_uses_the_whole_symmetric_range():
     stored = dict(WeightForms.of("off", "int8").pack("head", np.float32([[-2.0, 0], [1.0, 0]])))
-    assert stored["head"].tolist() == [[-127, 0], [64, 0]]
-    assert stored["head" + SCALES].tolist() == [np.float32(2 / 127), 1]
+    assert stored["head"][:2].tolist() == [[-127, 64], [0, 0]]
+    assert stored["head" + SCALES][:2].tolist() == [np.float32(2 / 127), 1]
+
+
+def test_outputs_are_filled_up_to_equal_slices():
+    stored = dict(WeightForms.of("off", "float32").pack("embedding", np.ones([257, 4], np.float32)))
+    assert stored["embedding"].shape == (5 * PADDED, 4)
+    assert stored["embedding"].sum() == 257 * 4
 
 
 def test_bfloat16_rounds_to_eight_bits_of_mantissa():
@@ -64,6 +70,6 @@ def test_only_int8_for_many_rows_rounds_activations():
         (profile, dtype)
         for profile in PROFILES
         for dtype in ("float32", "bfloat16", "int8")
-        if WeightForms.of(profile, dtype).blocks.rounded
+        if WeightForms.of(profile, dtype).kernel.rounded
     ]
     assert rounded == [("throughput", "int8")]

@@ -28,7 +28,7 @@ class Calls:
         self.cache.reset()
         endpoints = {
             **PagedSignatures(decoder, self.cache).endpoints(),
-            **CompiledSignatures(decoder, self.cache, 1 if profile == "latency" else None).endpoints(),
+            **CompiledSignatures(decoder, self.cache).endpoints(),
         }
         self._functions = {
             name: tf.function(endpoints[name], input_signature=input_specs(name), autograph=False)
