@@ -30,13 +30,17 @@ class CachedStream:
     logprobs: tuple[float, ...]
 
 
-def stream(runner: LocalRunner, prompts: Sequence[Sequence[int]], max_tokens: int) -> list[CachedStream]:
+def stream(
+    runner: LocalRunner, prompts: Sequence[Sequence[int]], max_tokens: int, signature: str = "decode"
+) -> list[CachedStream]:
     """Greedy continuations of prompts, in one batch if the KV blocks suffice, else one by one.
 
     Args:
         runner: the package; its KV memory is overwritten.
         prompts: ids, each with room for `max_tokens` more in the package's context.
         max_tokens: at least 1.
+        signature: "decode", or "decode_xla" of a package that has it, which is compiled for the prompts'
+            number and lengths.
 
     Raises:
         EngineError: a call failed.
@@ -44,16 +48,20 @@ def stream(runner: LocalRunner, prompts: Sequence[Sequence[int]], max_tokens: in
     size = runner.manifest.block_size
     needed = [-(-(len(prompt) + max_tokens) // size) for prompt in prompts]
     if len(prompts) > 1 and sum(needed) > runner.manifest.num_blocks - 1:
-        return [one for prompt in prompts for one in stream(runner, [prompt], max_tokens)]
+        return [one for prompt in prompts for one in stream(runner, [prompt], max_tokens, signature)]
     table = np.zeros((len(prompts), max(needed)), np.int32)
     ends = np.cumsum(needed)
     for row, (end, count) in enumerate(zip(ends, needed, strict=True)):
         table[row, :count] = np.arange(end - count, end) + 1
-    return _run(runner, prompts, max_tokens, table)
+    return _run(runner, prompts, max_tokens, table, signature)
 
 
 def _run(
-    runner: LocalRunner, prompts: Sequence[Sequence[int]], max_tokens: int, table: np.ndarray
+    runner: LocalRunner,
+    prompts: Sequence[Sequence[int]],
+    max_tokens: int,
+    table: np.ndarray,
+    signature: str,
 ) -> list[CachedStream]:
     lengths = np.array([len(prompt) for prompt in prompts], np.int32)
     padded = np.zeros((len(prompts), int(lengths.max())), np.int32)
@@ -66,7 +74,7 @@ def _run(
     while done < max_tokens:
         steps = min(STEPS_PER_CALL if done > 1 else 1, max_tokens - done)
         result = runner.call(
-            "decode",
+            signature,
             last_id=ids[-1][:, -1],
             length=lengths + done - 1,
             stop_ids=np.full((len(prompts), 1), NO_ID, np.int32),

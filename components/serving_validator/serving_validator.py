@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,28 @@ from components.serving_validator.stream_comparison import StreamComparison
 from components.serving_validator.validation_config import ValidationConfig
 from models.checkpoint import load_checkpoint
 from models.contract.errors import EngineError, PackageError
+from models.contract.manifest import Manifest
+from models.decoder_computation import DecoderComputation
 from models.package import verify_content
+from models.packed.pack_decoder import pack_decoder
+from models.packed.weight_forms import WeightForms
 from serving.runners.local_runner import LocalRunner
 
 SCORE_TOLERANCE = 2e-3
 """Nats per token by which `score_ids` may differ from the network's own forward: rounding, no more."""
 
+ROUNDED_TOLERANCE = 5e-2
+"""The same where activations are rounded to 8 bits: the last bit of one decides about the next layer's."""
+
+ROUNDED_MARGIN = 0.25
+"""How close the two best logits may then be and still swap."""
+
 
 class ServingValidator:
     """Compares what a package streams with what the trained network computes without any cache.
+
+    The trained weights are rounded as the package's are before they are compared with: what rounding
+    loses is the evaluator's to judge. A compiled decode is tried as well as the plain one.
 
     Args:
         package: version directory.
@@ -53,7 +67,21 @@ class ServingValidator:
         faults = [f"Prompt {n}: {one.fault}" for n, one in enumerate(comparisons, 1) if one.fault]
         if faults:
             return Blessing(False, tuple(faults))
-        return _verdict(streams, sum(one.compared for one in comparisons), golden, self._config.margin)
+        compared = sum(one.compared for one in comparisons)
+        return _verdict(streams, compared, golden, self._margin, self._manifest)
+
+    @cached_property
+    def _manifest(self) -> Manifest:
+        return Manifest.load(self._package)
+
+    @property
+    def _rounded(self) -> bool:
+        """Whether activations are rounded to 8 bits."""
+        return WeightForms.of(self._manifest.profile, self._manifest.dtype).kernel.rounded
+
+    @property
+    def _margin(self) -> float:
+        return max(self._config.margin, ROUNDED_MARGIN) if self._rounded else self._config.margin
 
     def _stream(self, runner: LocalRunner) -> list[CachedStream]:
         longest = runner.manifest.max_length
@@ -63,30 +91,43 @@ class ServingValidator:
         if not prompts:
             raise PackageError("none of `validation.prompts` has a token.", field="validation.prompts")
         progress.report("streaming from the package", 0, max_tokens, "tokens per prompt")
-        return stream(runner, prompts, max_tokens)
+        streams = stream(runner, prompts, max_tokens)
+        if "decode_xla" not in self._manifest.signatures:
+            return streams
+        # Weights for one row are compiled for one row.
+        alone = self._manifest.profile == "latency"
+        tried = [max(prompts, key=len)] if alone else prompts
+        progress.report("streaming from the compiled decode", 0, max_tokens, "tokens per prompt")
+        return [*streams, *stream(runner, tried, max_tokens, "decode_xla")]
 
     def _compare(self, streams: Sequence[CachedStream], nll_sums: Sequence[float]) -> list[StreamComparison]:
-        decoder = load_checkpoint(self._checkpoint)
+        decoder: DecoderComputation = load_checkpoint(self._checkpoint)
+        if self._manifest.dtype != "float32":
+            decoder = pack_decoder(decoder, self._manifest.profile, self._manifest.dtype)
         comparisons = []
         for number, (one, nll_sum) in enumerate(zip(streams, nll_sums, strict=True), 1):
             progress.report("comparing with the uncached network", number, len(streams), "prompts")
             ids = np.array([[*one.prompt, *one.ids]], np.int32)
-            logits = np.asarray(decoder(ids))[0].astype(np.float64)
-            found = compare(one, logits, self._config.margin)
+            logits = np.asarray(decoder.head(decoder.features(ids)))[0].astype(np.float64)
+            found = compare(one, logits, self._margin)
             if found.fault is None:
-                found = StreamComparison(found.compared, _score_fault(ids[0], logits, nll_sum))
+                tolerance = ROUNDED_TOLERANCE if self._rounded else SCORE_TOLERANCE
+                fault = _score_fault(ids[0], logits, nll_sum, tolerance)
+                found = StreamComparison(found.compared, fault)
             comparisons.append(found)
         return comparisons
 
 
-def _verdict(streams: Sequence[CachedStream], compared: int, golden: int, margin: float) -> Blessing:
+def _verdict(
+    streams: Sequence[CachedStream], compared: int, golden: int, margin: float, manifest: Manifest
+) -> Blessing:
     tokens = sum(len(one.ids) for one in streams)
     if not compared:
         return Blessing(
             False,
             (
                 f"None of the {tokens} streamed tokens could be compared with the uncached network: at the "
-                f"first token of each of the {len(streams)} prompts the two best logits are closer than "
+                f"first token of each of the {len(streams)} streams the two best logits are closer than "
                 f"`validation.margin` {margin:g}. The model prefers no token, or the margin is too wide.",
             ),
         )
@@ -95,11 +136,15 @@ def _verdict(streams: Sequence[CachedStream], compared: int, golden: int, margin
         if compared == tokens
         else f" The other {tokens - compared} come after a tie and were not compared."
     )
+    compiled = "decode_xla" in manifest.signatures
+    what = "streams, with and without XLA," if compiled else "prompts"
+    weights = "" if manifest.dtype == "float32" else f", its weights rounded to {manifest.dtype}"
     return Blessing(
         True,
         (
             f"It loads as in TensorFlow Serving; {golden} tokenizer samples and {compared} of {tokens} "
-            f"streamed tokens of {len(streams)} prompts were compared and equal the uncached network.{rest}",
+            f"streamed tokens of {len(streams)} {what} were compared and equal the uncached network"
+            f"{weights}.{rest}",
         ),
     )
 
@@ -136,11 +181,11 @@ def _score(runner: LocalRunner, one: CachedStream) -> float:
     return float(nll_sum[0])
 
 
-def _score_fault(ids: np.ndarray, logits: np.ndarray, nll_sum: float) -> str | None:
+def _score_fault(ids: np.ndarray, logits: np.ndarray, nll_sum: float, tolerance: float) -> str | None:
     shifted = logits[:-1] - logits[:-1].max(axis=1, keepdims=True)
     logprobs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     wanted = -logprobs[np.arange(len(ids) - 1), ids[1:]].sum()
     difference = abs(nll_sum - wanted) / (len(ids) - 1)
-    if difference <= SCORE_TOLERANCE:
+    if difference <= tolerance:
         return None
     return f"score_ids says {nll_sum:.4f} nats, the network {wanted:.4f}: {difference:.4g} per token."

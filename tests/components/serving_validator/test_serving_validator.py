@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 import shutil
 from pathlib import Path
@@ -14,8 +15,9 @@ from components.serving_validator.serving_validator import ServingValidator, com
 from components.serving_validator.stream_comparison import StreamComparison
 from components.serving_validator.validation_config import ValidationConfig
 from models.checkpoint import load_checkpoint, save_checkpoint
+from models.export import export_package
 from serving.runners.local_runner import LocalRunner
-from tests.components.packages import export_tiny
+from tests.components.packages import OPTIONS, export_tiny
 from tests.tiny import write_tiny_checkpoint
 
 CONFIG = ValidationConfig(prompts=("def f(a):", "the", "in the on"), max_tokens=14)
@@ -116,3 +118,28 @@ def test_a_model_that_prefers_no_token_is_not_blessed(tmp_path: Path):
 def test_the_margin_has_an_upper_bound():
     with pytest.raises(ValidationError, match=r"less than or equal to 0\.1"):
         ValidationConfig(margin=0.2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "profile", "told"),
+    [
+        (
+            "bfloat16",
+            "off",
+            "of 42 streamed tokens of 3 prompts were compared and equal the uncached network",
+        ),
+        ("int8", "latency", "of 56 streamed tokens of 4 streams, with and without XLA, were compared"),
+        ("int8", "throughput", "of 84 streamed tokens of 6 streams, with and without XLA, were compared"),
+    ],
+)
+def test_quantised_and_compiled_packages_are_held_against_the_weights_as_they_are_rounded(
+    tmp_path: Path, random_model: tuple[Path, Path], dtype: str, profile: str, told: str
+):
+    options = dataclasses.replace(OPTIONS, dtype=dtype, profile=profile)
+    package = export_package(random_model[0], tmp_path / "base", options, version=1)
+    verdict = _validate(package, random_model[0])
+    assert verdict.blessed, verdict.reasons
+    assert told in verdict.reasons[0]
+    assert f"its weights rounded to {dtype}" in verdict.reasons[0]
+    other = write_tiny_checkpoint(tmp_path / "other", seed=1)
+    assert not _validate(package, other).blessed
