@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers the ops of the in-graph tokenizer
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader  # the public loader is one step
 
 from models.contract.errors import EngineError, InvalidRequestError, PackageError
+from serving.runners.released_memory import release_freed_memory
 
 _ASSERTION = re.compile(r"assertion failed: \[(?P<text>.*?)\](?P<values>( \[[^\]]*\])*)", re.DOTALL)
 
@@ -51,8 +52,8 @@ class SessionModel:
         self._graph = tf.Graph()
         self._session = tf.compat.v1.Session(graph=self._graph, config=config)
         try:
-            with self._graph.as_default(), _no_deprecation_notice():
-                loaded = tf.compat.v1.saved_model.load(self._session, ["serve"], str(package))
+            with self._graph.as_default():
+                self.signatures = self._load(str(package))
         except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
             self.close()
             raise PackageError(
@@ -60,11 +61,21 @@ class SessionModel:
                 field=str(package),
                 remedy="Export or push the package again.",
             ) from error
-        self.signatures: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
-            name: (signature.inputs, signature.outputs)
-            for name, signature in loaded.signature_def.items()
-            if not name.startswith("__")
-        }
+
+    def _load(self, package: str) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """What `tf.compat.v1.saved_model.load` does, in steps, for the sake of peak memory."""
+        loader = SavedModelLoader(package)
+        saver, _ = loader.load_graph(self._graph, ["serve"])
+        self._session.run(tf.no_op())
+        release_freed_memory()
+        loader.restore_variables(self._session, saver)
+        loader.run_init_ops(self._session, ["serve"])
+        found = loader.get_meta_graph_def_from_tags(["serve"]).signature_def
+        # Copied: a part of a message keeps all of it, here the graph.
+        copies = {name: type(found[name])() for name in found if not name.startswith("__")}
+        for name, copy in copies.items():
+            copy.CopyFrom(found[name])
+        return {name: (copy.inputs, copy.outputs) for name, copy in copies.items()}
 
     def call(self, signature: str, **arrays: Any) -> dict[str, np.ndarray]:
         """Run a signature and fetch all its outputs.
@@ -125,17 +136,6 @@ class SessionModel:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-@contextmanager
-def _no_deprecation_notice() -> Iterator[None]:
-    """Keeps quiet that TensorFlow would rather have its version 2 loader used."""
-    logger = tf.get_logger()
-    disabled, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = disabled
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,163 @@
+"""Peak memory of a package's process, as the difference to the same process with a tiny model.
+
+Each package is loaded in a process of its own, which makes every call that an engine makes: a prompt,
+decode steps for one row and for many, uncompiled and, where the package has buckets, compiled. What
+TensorFlow itself takes is in both, so that the difference is the weights and the KV blocks, if nothing
+is held twice.
+
+    .venv/bin/python scripts/measure_memory.py PACKAGE [PACKAGE ...]
+
+One JSON object goes to stdout: bytes of each stage, and the peak's difference over what the manifest
+says of weights and KV blocks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+PROMPT = 64
+STEPS = 16
+ROWS = (1, 8, 16)
+
+
+def main() -> int:
+    options = _options()
+    if options.child:
+        print(json.dumps(list(_stages(options.packages[0]))))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = {}
+        results = []
+        for package in options.packages:
+            manifest = json.loads((package / "assets.extra/tokenmill.json").read_text())
+            profile = manifest.get("profile", "off")
+            if profile not in tiny:
+                tiny[profile] = _measure(_tiny_package(Path(folder), profile))
+            results.append(_compare(package, manifest, _measure(package), tiny[profile]))
+    print(json.dumps(results, indent=2))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("packages", nargs="+", type=Path, help="version directories")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _measure(package: Path) -> list[dict[str, Any]]:
+    """Stages of a process that has nothing else in it."""
+    command = [sys.executable, __file__, "--child", str(package)]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
+    print(f"measuring {package}", file=sys.stderr)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return json.loads(done.stdout)
+
+
+def _compare(
+    package: Path, manifest: dict[str, Any], own: list[dict[str, Any]], tiny: list[dict[str, Any]]
+) -> dict[str, Any]:
+    wanted = manifest["memory_bytes"]["weights"] + manifest["memory_bytes"]["kv"]
+    difference = own[-1]["peak"] - tiny[-1]["peak"]
+    return {
+        "package": str(package),
+        "model": manifest["model"],
+        "dtype": manifest["dtype"],
+        "profile": manifest.get("profile", "off"),
+        "weights_and_kv_bytes": wanted,
+        "peak_difference_bytes": difference,
+        "ratio": round(difference / wanted, 3),
+        "stages": own,
+        "tiny": tiny,
+    }
+
+
+def _tiny_package(folder: Path, profile: str) -> Path:
+    script = """
+import sys
+from pathlib import Path
+from models.export import export_package
+from models.export_options import ExportOptions
+from tests.tiny import write_tiny_checkpoint
+
+folder, profile = Path(sys.argv[1]), sys.argv[2]
+checkpoint = write_tiny_checkpoint(folder / "checkpoint")
+print(export_package(checkpoint, folder / profile, ExportOptions(num_blocks=257, profile=profile)))
+"""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script, str(folder), profile]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return Path(done.stdout.strip().splitlines()[-1])
+
+
+def _stages(package: Path) -> Iterator[dict[str, Any]]:
+    """Memory after each kind of call; KV blocks are touched as far as the calls need them."""
+    from serving.runners.local_runner import LocalRunner
+
+    yield _memory("TensorFlow imported")
+    with LocalRunner(package) as runner:
+        yield _memory("loaded")
+        for rows in ROWS:
+            if rows * -(-(PROMPT + STEPS) // runner.manifest.block_size) >= runner.manifest.num_blocks:
+                continue
+            table = _table(rows, runner.manifest.block_size)
+            runner.call("prefill", **_prompt(rows), block_table=table, **_greedy(rows))
+            yield _memory(f"prefill, {rows} rows")
+            runner.call("decode", **_last(rows), block_table=table, **_greedy(rows), **_stop(rows))
+            yield _memory(f"decode, {rows} rows")
+        if runner.warmup.progress.total:
+            runner.warmup.run()
+            yield _memory(f"{runner.warmup.progress.warm} buckets compiled")
+
+
+def _memory(stage: str) -> dict[str, Any]:
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    resident, peak = (int(status[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM"))
+    return {"stage": stage, "resident": resident, "peak": peak}
+
+
+def _table(rows: int, block_size: int) -> np.ndarray:
+    columns = -(-(PROMPT + STEPS) // block_size)
+    return np.arange(1, 1 + rows * columns, dtype=np.int32).reshape(rows, columns)
+
+
+def _prompt(rows: int) -> dict[str, np.ndarray]:
+    ids = np.tile(np.arange(PROMPT, dtype=np.int32), (rows, 1))
+    return {"ids": ids, "lengths": np.full(rows, PROMPT, np.int32), "start": np.zeros(rows, np.int32)}
+
+
+def _last(rows: int) -> dict[str, np.ndarray]:
+    return {
+        "last_id": np.ones(rows, np.int32),
+        "length": np.full(rows, PROMPT, np.int32),
+        "steps": np.array(STEPS, np.int32),
+    }
+
+
+def _stop(rows: int) -> dict[str, np.ndarray]:
+    return {"stop_ids": np.full((rows, 1), -1, np.int32)}
+
+
+def _greedy(rows: int) -> dict[str, np.ndarray]:
+    return {
+        "temperature": np.zeros(rows, np.float32),
+        "top_k": np.zeros(rows, np.int32),
+        "top_p": np.ones(rows, np.float32),
+        "min_p": np.zeros(rows, np.float32),
+        "seed": np.zeros(rows, np.int64),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
