@@ -37,6 +37,22 @@ def test_blocks_are_copied_whole():
         np.testing.assert_array_equal(found, values)
 
 
+def test_a_copy_reads_all_its_sources_before_it_writes():
+    kv = arena("arena_chain")
+    for block in (1, 2):
+        kv.scatter(tf.constant([[block, 0, 0]]), tf.fill([1, 4], float(block)))
+    kv.copy(tf.constant([1, 2]), tf.constant([2, 3]))
+    found = kv.gather(tf.constant([[1, 0], [2, 0], [3, 0]])).numpy()[:, 0, 0]
+    assert found.tolist() == [1, 1, 2]
+
+
+def test_no_pairs_copy_nothing():
+    kv = arena("arena_none")
+    kv.scatter(tf.constant([[1, 0, 0]]), tf.ones([1, 4]))
+    kv.copy(tf.constant([], tf.int32), tf.constant([], tf.int32))
+    assert kv.gather(tf.constant([[block, 0] for block in range(5)])).numpy().sum() == 4
+
+
 def test_arenas_are_apart_and_zero_clears_one():
     one, two = arena("arena_one"), arena("arena_two")
     for kv in (one, two):
