@@ -63,9 +63,12 @@ class Kernel:
                 # Without the barrier XLA widens the matrix once, before a loop, and streams the wide one.
                 values, x = xla_optimization_barrier([values, x])
             return tf.matmul(x, tf.cast(values, tf.float32), transpose_b=True)
-        if self._compiled or not few_rows:
+        if self._compiled:
             return self._sliced_product(x)
-        return tf.matmul(x, values, transpose_b=True)
+        if few_rows:
+            return tf.matmul(x, values, transpose_b=True)
+        # As a batch of one it goes to oneDNN's newer kernel, which takes a transpose without loss.
+        return tf.matmul(x[None], values[None], transpose_b=True)[0]
 
     def _sliced_product(self, x: tf.Tensor) -> tf.Tensor:
         """A slice of the outputs per core, the matrix on the left: it is read once, as it lies."""
