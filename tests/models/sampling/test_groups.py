@@ -15,7 +15,11 @@ def test_each_share_has_the_id_its_running_sum_says(size: int):
     weights[-1] = 1
     total = int(weights.sum())
     wanted = np.repeat(np.arange(size), weights.astype(int))
-    found = [int(locate(tf.constant(weights), tf.constant((i + 0.5) / total))) for i in range(total)]
+    shares = tf.constant((np.arange(total) + 0.5) / total, tf.float32)
+    search = tf.function(
+        lambda: tf.map_fn(lambda u: locate(tf.constant(weights), u), shares, fn_output_signature=tf.int32)
+    )
+    found = search()
     np.testing.assert_array_equal(found, wanted)
 
 
