@@ -8,7 +8,7 @@ CHECKPOINT := .tokenmill/checkpoints/smollm2-135m-instruct
 QUICK_PACKAGE := .tokenmill/models/smollm2-135m-instruct
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-full quick test test-cases test-parity test-kill bench-corpus bench-training bench-lora system lint format doctor clean
+.PHONY: help install demo demo-full quick test test-cases test-parity test-kill bench-corpus bench-training bench-lora bench-decode bench-speculation system lint format doctor clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
@@ -45,6 +45,14 @@ bench-training: ## Training speed beside transformers' Trainer, alternating; JSO
 
 bench-lora: install ## Held-out gain of adapters beside that of full fine-tuning (run it alone, half an hour)
 	@$(PYTHON) scripts/compare_lora.py
+
+bench-decode: install ## Decode speed beside other engines, in turns (run it alone, an hour with building them)
+	@python3 scripts/make_peers_env.py || test $$? = 2
+	@$(TOKENMILL) bench decode --random gpt2 --peer-python .tokenmill/peers/bin/python
+
+bench-speculation: install ## Guessing ahead against plain decoding, in turns; JSON (run it alone)
+	@test -d $(QUICK_PACKAGE) || $(MAKE) quick
+	@$(PYTHON) scripts/bench_speculation.py --package $(QUICK_PACKAGE)
 
 test-kill: install ## Kill runs at random points and finish them (soak tests)
 	@$(PYTEST) -m soak

@@ -41,7 +41,10 @@ _SHRINKS = {"float32": 1, "bfloat16": 2, "int8": 4}
     type=click.Choice(["off", "latency", "throughput"]),
     default="off",
     show_default=True,
-    help="Weight layout and compiled decode: for one row or for many.",
+    help="What decoding is compiled for: nothing, one row at a time, or many.",
+)
+@click.option(
+    "--cores", type=click.IntRange(min=1), help="Cores of the machine that will serve; by default this one's."
 )
 @click.option("--max-length", type=int, help="Most tokens of prompt and answer; by default at most 2048.")
 @click.option("--blocks", type=int, help="KV blocks, the null block counted; by default 512 MiB of them.")
@@ -55,6 +58,7 @@ def command(
     version: int | None,
     dtype: str,
     xla: str,
+    cores: int | None,
     max_length: int | None,
     blocks: int | None,
     block_size: int,
@@ -64,8 +68,8 @@ def command(
     """Turn a checkpoint into a model package: network, tokenizer and KV memory in one SavedModel.
 
     The version directory appears when it is complete; nothing is half-written. Every package serves without
-    XLA; one with --xla latency or throughput also holds a decode that the server compiles in the background,
-    and its weights lie as that reads them fastest. bfloat16 weights take half the memory of float32, int8 a
+    XLA; one with --xla latency or throughput also holds a decode that the server compiles in the background.
+    bfloat16 weights take half the memory of float32, int8 a
     quarter.
 
     \b
@@ -87,6 +91,7 @@ def command(
         num_blocks=blocks,
         dtype=dtype,
         profile=xla,
+        cores=cores,
         stateless=stateless,
     )
     start = perf_counter()

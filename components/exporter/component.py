@@ -43,6 +43,7 @@ def exporter_component(
         num_blocks=settings.num_blocks,
         dtype=settings.dtype,
         profile=settings.xla,
+        cores=settings.cores,
     )
     base = Path(package.uri)
     base.mkdir(parents=True, exist_ok=True)

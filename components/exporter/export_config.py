@@ -26,8 +26,10 @@ class ExportConfig(BaseModel):
     )
     xla: Literal["off", "latency", "throughput"] = Field(
         default="off",
-        description="Compiled decode and the weights laid out for it: off, for one stream at a time, or for "
-        "many.",
+        description="What decoding is compiled for: nothing, one stream at a time, or many.",
+    )
+    cores: int | None = Field(
+        default=None, ge=1, description="Cores of the machine that will serve; this machine's if unset."
     )
 
     @model_validator(mode="after")

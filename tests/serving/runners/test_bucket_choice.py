@@ -55,13 +55,13 @@ def test_only_warm_buckets_that_cover_rows_and_columns_count():
 
 def test_padding_that_costs_more_than_compilation_saves_is_not_worth_it():
     assert choose(1, 40) == Bucket(1, 64)
-    assert choose(1, 8, [Bucket(1, 64)]) is None
+    assert choose(8, 6, [Bucket(8, 16)]) == Bucket(8, 16)
     assert choose(1, 1, [Bucket(8, 1)]) is None
-    assert choose(8, 6, [Bucket(8, 16)]) is None
+    assert choose(8, 2, [Bucket(8, 64)]) is None
 
 
 def test_weights_that_are_widened_without_xla_bear_more_padding():
-    assert choose(1, 8, [Bucket(1, 64)], dtype="int8") == Bucket(1, 64)
+    assert choose(8, 2, [Bucket(8, 64)], dtype="int8") == Bucket(8, 64)
 
 
 @given(
