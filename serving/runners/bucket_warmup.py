@@ -11,6 +11,7 @@ from models.contract.runner_observer import RunnerObserver
 from serving.runners.bucket import Bucket
 from serving.runners.compiled_decode import CompiledDecode
 from serving.runners.padded_rows import null_rows
+from serving.runners.released_memory import release_freed_memory
 from serving.runners.warmup_progress import WarmupProgress
 
 _log = logging.getLogger(__name__)
@@ -90,6 +91,8 @@ class BucketWarmup:
         self._decode.add_warm(bucket)
         self._observer.compiled(self._clock() - started)
         self._tell()
+        # A compiler's work is large beside what comes of it.
+        release_freed_memory()
 
     def _tell(self) -> None:
         self._observer.buckets(len(self._decode.warm), len(self._decode.buckets))
