@@ -62,7 +62,9 @@ class Kernel:
             if self._compiled:
                 # Without the barrier XLA widens the matrix once, before a loop, and streams the wide one.
                 values, x = xla_optimization_barrier([values, x])
-            return tf.matmul(x, tf.cast(values, tf.float32), transpose_b=True)
+            y = tf.matmul(x, tf.cast(values, tf.float32), transpose_b=True)
+            # Without this one it takes a bias into the product, and the widened matrix is written out.
+            return xla_optimization_barrier([y])[0] if self._compiled else y
         if self._compiled:
             return self._sliced_product(x)
         if few_rows:
