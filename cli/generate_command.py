@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +17,15 @@ from models.contract.errors import ConfigError, InvalidRequestError, Unavailable
 
 DEFAULT_MAX_TOKENS = 128
 CONFIG_FILE = Path("tokenmill.yaml")
+OF_THE_ENGINE = (
+    "stop",
+    "repetition_penalty",
+    "frequency_penalty",
+    "presence_penalty",
+    "logit_bias",
+    "min_tokens",
+)
+"""Sampling options that only an engine with KV memory has."""
 
 
 @dataclass(slots=True)
@@ -24,7 +34,7 @@ class Piece:
 
     text: str
     ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
+    logprobs: list[float] | None = field(default_factory=list)
     finish_reason: str | None = None
 
 
@@ -79,6 +89,9 @@ def command(
 
     With --json it prints {"ids": …, "text": …, "finish_reason": …, "logprobs": …} at the end instead.
 
+    A stateless package answers by its own generate: all at once, without penalties, biases, stop strings
+    and guesses. It tells no logprobs of single tokens: with --json they are null.
+
     \b
     Examples:
       tokenmill generate "def fibonacci("
@@ -131,28 +144,37 @@ def _check(max_tokens: int | None, sampling: dict[str, Any]) -> None:
     try:
         SamplingParams(max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, **sampling)
     except InvalidRequestError as error:
-        option = f"--{str(error.field).replace('_', '-')}"
-        message = error.message.replace(f"`{error.field}`", f"`{option}`")
-        raise InvalidRequestError(message, field=option, remedy=error.remedy) from error
+        option = _option(str(error.field))
+        message = error.message.replace(f"`{error.field}`", f"`{option}`", 1)
+        # Not in the message too, whose value is the user's own text.
+        remedy = re.sub(r"`([a-z_]+)`", lambda name: f"`{_option(name[1])}`", error.remedy or "")
+        if max_tokens is None:
+            remedy = remedy.replace(f"({DEFAULT_MAX_TOKENS})", f"({DEFAULT_MAX_TOKENS}, its default)")
+        raise InvalidRequestError(message, field=option, remedy=remedy) from error
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
 
 
 def _print_json(pieces: list[Piece]) -> None:
+    logprobs = [piece.logprobs for piece in pieces]
     print_json(
         {
             "ids": [i for piece in pieces for i in piece.ids],
             "text": "".join(piece.text for piece in pieces),
             "finish_reason": pieces[-1].finish_reason,
-            "logprobs": [value for piece in pieces for value in piece.logprobs],
+            "logprobs": None if None in logprobs else [value for part in logprobs for value in part],
         }
     )
 
 
 def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
     started = time.monotonic()
-    first, count, reason = started, 0, None
+    first, count, opening, reason = started, 0, 0, None
     for piece in pieces:
         if not count:
-            first = time.monotonic()
+            first, opening = time.monotonic(), len(piece.ids)
             if sys.stdout.isatty():
                 click.secho(prompt, dim=True, nl=False)
         stream(piece.text)
@@ -161,7 +183,7 @@ def _stream(prompt: str, pieces: Iterator[Piece]) -> None:
     sys.stdout.write("\n")
     sys.stdout.flush()
     seconds = time.monotonic() - first
-    rate = f", {(count - 1) / seconds:.1f} tokens/s after it" if count > 1 and seconds else ""
+    rate = f", {(count - opening) / seconds:.1f} tokens/s after it" if count > opening and seconds else ""
     say(f"{count} tokens ({reason}); the first after {first - started:.2f} s{rate}", err=True)
 
 
@@ -203,19 +225,27 @@ def _from_package(
     speculation: bool,
     stream: bool,
 ) -> Iterator[Piece]:
+    from models.contract.manifest import Manifest
     from models.contract.package import resolve_package
     from models.contract.sampling_params import SamplingParams
 
     version = resolve_package(package)
+    stateless = Manifest.load(version).is_stateless
+    if stateless:
+        _refuse_options_of_the_engine(version, sampling, speculation)
     params = SamplingParams(
         max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens, logprobs=0, **_seeded(sampling)
     )
     say(f"Loading {version}", err=True)
     quiet_tensorflow()
     from serving.runners.local_runner import LocalRunner
-    from serving.runners.local_stream import stream_locally
+    from serving.runners.local_stream import answer_locally, stream_locally
 
     with LocalRunner(version) as runner:
+        if stateless:
+            answer = answer_locally(runner, prompt, params, cap_max_tokens=max_tokens is None)
+            yield Piece(answer.text, answer.ids, None, answer.finish_reason)
+            return
         outputs = stream_locally(
             runner, prompt, params, cap_max_tokens=max_tokens is None, stream=stream, speculation=speculation
         )
@@ -223,6 +253,17 @@ def _from_package(
             reason = output.finish_reason.value if output.finish_reason else None
             ids, logprobs = [t.id for t in output.tokens], [t.logprob for t in output.tokens]
             yield Piece(output.text_delta, ids, logprobs, reason)
+
+
+def _refuse_options_of_the_engine(package: Path, sampling: dict[str, Any], speculation: bool) -> None:
+    given = [name for name in OF_THE_ENGINE if sampling.get(name, ()) != ()]
+    if given or speculation:
+        option = "--" + given[0].replace("_", "-") if given else "--speculate"
+        raise ConfigError(
+            f"`{option}` is given, but {package} is stateless: its own generate does not take it.",
+            field=option,
+            remedy="Leave it out, or name a package that was exported without `--stateless`.",
+        )
 
 
 def _seeded(sampling: dict[str, Any]) -> dict[str, Any]:

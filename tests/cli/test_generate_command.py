@@ -146,6 +146,35 @@ def test_a_value_out_of_range_names_its_option_wherever_it_goes(where, option, v
     assert str(result.exception).startswith(f"`{option}` is ")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--logit-bias=-1=3"], "`--logit-bias` is {-1: 3.0}. It must be of ids of at least 0."),
+        (
+            ["--min-tokens", "200"],
+            "`--min-tokens` is 200. It must be 0 to `--max-tokens` (128, its default).",
+        ),
+        (
+            ["--min-tokens", "9", "--max-tokens", "8"],
+            "`--min-tokens` is 9. It must be 0 to `--max-tokens` (8).",
+        ),
+        (
+            ["--min-tokens", "200", "--max-tokens", "128"],
+            "`--min-tokens` is 200. It must be 0 to `--max-tokens` (128).",
+        ),
+        (
+            ["--top-p", "1e-50"],
+            "`--top-p` is 1e-50. It must be a number from 1.18e-38 to 1; for the best id alone use "
+            "`--temperature` 0 or `--top-k` 1.",
+        ),
+    ],
+)
+def test_a_refusal_speaks_of_what_was_given_and_of_options(options, words):
+    result = CliRunner().invoke(command, [*options, "Hi"], standalone_mode=False)
+    assert isinstance(result.exception, InvalidRequestError)
+    assert str(result.exception) == words
+
+
 def test_not_a_number_is_exit_code_2_without_a_traceback():
     done = generate("--url", "http://127.0.0.1:9", "--temperature", "nan", "Hi")
     assert done.returncode == 2
