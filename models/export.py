@@ -145,6 +145,7 @@ def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: Export
         state_kinds=() if options.stateless else STATE_KINDS[:1],
         packed=True,
         profile=options.profile,
+        cores=options.resolve_cores(),
         xla_buckets=xla_buckets(options.profile, max_length, options.block_size),
         chat_template=tokenizer.chat_template,
         run_id=options.run_id,

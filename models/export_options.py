@@ -38,7 +38,8 @@ class ExportOptions:
         dtype: of the weights: "float32", "bfloat16" or "int8".
         profile: "off" for calls without XLA, "latency" or "throughput" for `decode_xla` with one row or
             with many.
-        cores: of the machine that serves, which products are cut for; None takes this machine's.
+        cores: of the machine that serves, which products of a compiled package are cut for; None takes this
+            machine's.
         stateless: whether to leave out KV memory and all signatures that need it.
         run_id: pipeline run that exports, "" otherwise.
         evaluation: summary of the evaluation to record.
@@ -94,8 +95,15 @@ class ExportOptions:
             )
         return self.max_length
 
+    @property
+    def cuts_products(self) -> bool:
+        """Whether `cores` matters: only a compiled decode of float32 weights is cut for them."""
+        return self.profile != "off" and self.dtype == "float32"
+
     def resolve_cores(self) -> int:
-        """Slices that products are cut into: a power of two, at most one for each core."""
+        """Slices that products are cut into: a power of two, at most one for each core; 1 if none is cut."""
+        if not self.cuts_products:
+            return 1
         cores = min(self.cores or os.cpu_count() or 1, MOST_CORES)
         return 1 << (cores.bit_length() - 1)
 

@@ -77,6 +77,8 @@ class Manifest:
             them, as in packages of earlier versions.
         profile: what `decode_xla` is compiled for: "off" (there is none), "latency" (one row) or
             "throughput" (many rows).
+        cores: slices that products of `decode_xla` are cut into, one for each core of the machine it was
+            made for; 1 where none is cut, 0 if unknown, as in packages of earlier versions.
         xla_buckets: (rows, live length in tokens) pairs that `decode_xla` is to be compiled for; empty
             without XLA.
         chat_template: Jinja source or None.
@@ -102,6 +104,7 @@ class Manifest:
     state_kinds: tuple[str, ...] = ("paged_kv",)
     packed: bool = False
     profile: str = "off"
+    cores: int = 0
     xla_buckets: tuple[tuple[int, int], ...] = ()
     chat_template: str | None = None
     run_id: str = ""
@@ -190,6 +193,8 @@ class Manifest:
                 raise PackageError(
                     f"{source}: `{name}` is {getattr(self, name)}, must be positive.", field=name
                 )
+        if self.cores < 0:
+            raise PackageError(f"{source}: `cores` is {self.cores}, must not be negative.", field="cores")
 
 
 def _decode(name: str, value: Any) -> Any:

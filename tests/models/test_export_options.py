@@ -51,9 +51,16 @@ def test_blocks_fill_the_budget_within_one_and_64_sequences():
 
 @pytest.mark.parametrize(("cores", "slices"), [(1, 1), (2, 2), (6, 4), (64, 64), (200, 64)])
 def test_products_are_cut_into_a_power_of_two_of_slices(cores: int, slices: int):
-    assert ExportOptions(cores=cores).resolve_cores() == slices
+    assert ExportOptions(cores=cores, profile="latency").resolve_cores() == slices
 
 
 def test_cores_are_this_machines_by_default(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("os.cpu_count", lambda: 5)
-    assert ExportOptions().resolve_cores() == 4
+    assert ExportOptions(profile="throughput").resolve_cores() == 4
+
+
+@pytest.mark.parametrize(
+    ("profile", "dtype"), [("off", "float32"), ("latency", "int8"), ("latency", "bfloat16")]
+)
+def test_nothing_is_cut_without_compilation_or_in_other_dtypes(profile: str, dtype: str):
+    assert ExportOptions(cores=8, profile=profile, dtype=dtype).resolve_cores() == 1

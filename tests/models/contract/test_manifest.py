@@ -23,6 +23,7 @@ MANIFEST = Manifest(
     eos_ids=(257,),
     tokenizer=TokenizerInfo("bytes", "f" * 64, False, (("añ", (97, 195, 177)),)),
     memory_bytes={"weights": 1, "kv": 2, "workspace": 3},
+    cores=2,
     xla_buckets=((1, 128),),
 )
 
@@ -49,6 +50,7 @@ def test_keys_and_values_of_one_token_fill_their_bytes():
         ({"state_kinds": ["cross_kv"]}, "state_kinds"),
         ({"signatures": ["decode"]}, "signatures"),
         ({"block_size": 0}, "block_size"),
+        ({"cores": -1}, "cores"),
         ({"block_size": "many"}, "not a complete manifest"),
         ({"signatures": 5}, "not a complete manifest"),
         ({"tokenizer": []}, "not a complete manifest"),
@@ -59,6 +61,12 @@ def test_what_does_not_fit_is_refused_by_name(change: dict, named: str):
     raw = json.loads(MANIFEST.to_json()) | change
     with pytest.raises(PackageError, match=named):
         Manifest.from_json(json.dumps(raw))
+
+
+def test_cores_of_an_older_package_are_unknown():
+    raw = json.loads(MANIFEST.to_json())
+    del raw["cores"]
+    assert Manifest.from_json(json.dumps(raw)).cores == 0
 
 
 def test_a_missing_field_is_named():
