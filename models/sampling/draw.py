@@ -4,7 +4,8 @@ A short list of the best ids takes part one by one, all others together, as one 
 weight of their sum and noise of its own: the largest of many is distributed as one of their sum
 (Maddison, Tarlow, Minka, "A* Sampling", 2014). Only if that one wins, which is rare, is it asked
 which of them it was, and only then is a filter that reaches beyond the list looked at exactly:
-top_k and min_p take their ids out first, top_p rejects what was drawn, and the row draws again.
+top_k and min_p take their ids out first, top_p rejects what was drawn, and the row draws again, a few
+times at most before what top_p keeps is worked out.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from models.contract.signatures import NO_ID
-from models.sampling.filters import Prefix, ranked_weights
+from models.sampling.filters import Prefix, kept_of_ranked, ranked_weights
 from models.sampling.groups import locate
 from models.sampling.noise import gumbel, uniform
 from models.sampling.sampling_rows import SamplingRows
 
 CANDIDATES = 64
 """Best ids that take part in a draw one by one."""
+
+ATTEMPTS = 8
+"""Draws that top_p may reject before bisection, which costs about as much as so many, ends them."""
 
 
 class _List(NamedTuple):
@@ -34,6 +38,14 @@ class _List(NamedTuple):
     log_weights: tf.Tensor
     noise: tf.Tensor
     others_noise: tf.Tensor
+
+
+class _Pool(NamedTuple):
+    """What one row draws from: which of the list [C] bool, the other ids' weights [V], their sum."""
+
+    kept: tf.Tensor
+    others: tf.Tensor
+    total: tf.Tensor
 
 
 def draw(
@@ -80,14 +92,16 @@ def _weight_of_others(logits: tf.Tensor, known: _List, rows: SamplingRows) -> tf
 def _kept_of_list(known: _List, others: tf.Tensor, rows: SamplingRows) -> tuple[tf.Tensor, tf.Tensor]:
     """Which of the list the filters keep, [B, C] bool, and whether all of it is kept, [B].
 
-    `others` [B] is the weight beyond the list that top_k leaves.
+    `others` [B] is the weight beyond the list that top_k leaves. The best id is always kept.
     """
     width = known.ids.shape[1]
     top_p = rows.top_p[:, None]
-    in_k = (rows.top_k == 0)[:, None] | (tf.range(width)[None] < rows.top_k[:, None])
+    rank = tf.range(width)[None]
+    in_k = (rows.top_k == 0)[:, None] | (rank < rows.top_k[:, None])
     weights = tf.where(in_k, tf.exp(known.log_weights), 0.0)
     mass = tf.reduce_sum(weights, axis=1, keepdims=True) + others[:, None]
-    in_p = (top_p >= 1) | (tf.cumsum(weights, axis=1, exclusive=True) < top_p * mass)
+    before = tf.cumsum(weights, axis=1, exclusive=True)
+    in_p = (top_p >= 1) | (rank == 0) | (before < top_p * mass)
     kept = in_k & in_p & (weights >= rows.min_p[:, None])
     return kept, kept[:, -1]
 
@@ -131,28 +145,50 @@ def _draw_of_all(logits: tf.Tensor, known: _List, row: SamplingRows, position: t
 
     A row comes here if the others won with at least the weight they really have: with less, the list
     may win after all. What top_p does not keep is rejected, which leaves the rest as likely as they
-    were to each other; the best id is never rejected, and 1 / top_p attempts are the mean at most.
+    were to each other. After `ATTEMPTS` in vain what it keeps is found by bisection and drawn from
+    with noise of its own, which has the same distribution as going on would have.
     """
-    ranked = ranked_weights(logits, known.logits[0], row)
+    peak = known.logits[0]
+    ranked = ranked_weights(logits, peak, row)
     limit = row.top_p * tf.reduce_sum(ranked)
-    weights = tf.where(ranked >= row.min_p, ranked, 0.0)
-    others = tf.where(Prefix(known.logits[-1], known.ids[-1]).holds(logits), 0.0, weights)
-    others_total = tf.reduce_sum(others)
-    kept = tf.gather(weights, known.ids) > 0
+    pool = _pool(logits, known, tf.where(ranked >= row.min_p, ranked, 0.0))
 
-    def before(made: tf.Tensor) -> tf.Tensor:
+    def beyond_top_p(made: tf.Tensor) -> tf.Tensor:
         preceding = Prefix(tf.gather(logits, made), made - 1).holds(logits)
-        return tf.reduce_sum(tf.where(preceding, ranked, 0.0))
+        before = tf.reduce_sum(tf.where(preceding, ranked, 0.0))
+        # Before the best id lies nothing, and that one is kept even if the limit is 0 to float32.
+        return (before > 0) & (before >= limit)
 
     def attempt(number: tf.Tensor, _: tf.Tensor, __: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        column, others_win = _winner(_with_noise(known, row.seed, position, number), kept, others_total)
-        u = uniform(row.seed, position, number)
-        made = tf.cond(others_win, lambda: locate(others, u), lambda: tf.gather(known.ids, column))
-        rejected = tf.cond(row.top_p < 1, lambda: before(made) >= limit, lambda: tf.constant(False))
+        made = _drawn(pool, known, row, position, number)
+        rejected = tf.cond(row.top_p < 1, lambda: beyond_top_p(made), lambda: tf.constant(False))
         return number + 1, rejected, made
 
-    start = (tf.constant(0), tf.constant(True), tf.constant(0))
-    return tf.while_loop(lambda _, rejected, __: rejected, attempt, start, parallel_iterations=1)[2]
+    def exactly() -> tf.Tensor:
+        kept = _pool(logits, known, kept_of_ranked(logits, peak, ranked, row))
+        return _drawn(kept, known, row, position, tf.constant(ATTEMPTS))
+
+    _, rejected, made = tf.while_loop(
+        lambda number, rejected, _: rejected & (number < ATTEMPTS),
+        attempt,
+        (tf.constant(0), tf.constant(True), tf.constant(0)),
+        parallel_iterations=1,
+    )
+    return tf.cond(rejected, exactly, lambda: made)
+
+
+def _pool(logits: tf.Tensor, known: _List, weights: tf.Tensor) -> _Pool:
+    """The list and the others by their weights [V], 0 where filtered."""
+    others = tf.where(Prefix(known.logits[-1], known.ids[-1]).holds(logits), 0.0, weights)
+    return _Pool(tf.gather(weights, known.ids) > 0, others, tf.reduce_sum(others))
+
+
+def _drawn(pool: _Pool, known: _List, row: SamplingRows, position: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
+    """One row's id drawn from a pool with the noise of an attempt."""
+    noisy = _with_noise(known, row.seed, position, number)
+    column, others_win = _winner(noisy, pool.kept, pool.total)
+    u = uniform(row.seed, position, number)
+    return tf.cond(others_win, lambda: locate(pool.others, u), lambda: tf.gather(known.ids, column))
 
 
 def _with_noise(known: _List, seed: tf.Tensor, position: tf.Tensor, attempt: tf.Tensor) -> _List:

@@ -41,13 +41,7 @@ def kept_weights(logits: tf.Tensor, peak: tf.Tensor, row: SamplingRows) -> tf.Te
     Returns:
         [V] float32.
     """
-    weights = ranked_weights(logits, peak, row)
-    weights = tf.cond(
-        row.top_p < 1,
-        lambda: _within(logits, peak, weights, weights, row.top_p * tf.reduce_sum(weights)),
-        lambda: weights,
-    )
-    return tf.where(weights >= row.min_p, weights, 0.0)
+    return kept_of_ranked(logits, peak, ranked_weights(logits, peak, row), row)
 
 
 def ranked_weights(logits: tf.Tensor, peak: tf.Tensor, row: SamplingRows) -> tf.Tensor:
@@ -58,6 +52,16 @@ def ranked_weights(logits: tf.Tensor, peak: tf.Tensor, row: SamplingRows) -> tf.
         lambda: _within(logits, peak, weights, tf.ones_like(weights), tf.cast(row.top_k, tf.float32)),
         lambda: weights,
     )
+
+
+def kept_of_ranked(logits: tf.Tensor, peak: tf.Tensor, ranked: tf.Tensor, row: SamplingRows) -> tf.Tensor:
+    """`kept_weights` from `ranked_weights`: those within top_p and min_p, always the best id's."""
+    weights = tf.cond(
+        row.top_p < 1,
+        lambda: _within(logits, peak, ranked, ranked, row.top_p * tf.reduce_sum(ranked)),
+        lambda: ranked,
+    )
+    return tf.where(weights >= row.min_p, weights, 0.0)
 
 
 def probabilities(logits: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
@@ -77,7 +81,7 @@ def probabilities(logits: tf.Tensor, rows: SamplingRows) -> tf.Tensor:
 def _within(
     logits: tf.Tensor, peak: tf.Tensor, weights: tf.Tensor, costs: tf.Tensor, limit: tf.Tensor
 ) -> tf.Tensor:
-    """The weights [V] of the ids before which, in the order, lie costs of less than the limit."""
+    """The weights [V] of the best id and of those before which, in the order, lie costs below the limit."""
     return tf.where(_prefix(logits, peak, costs, limit).holds(logits), weights, 0.0)
 
 
@@ -101,11 +105,14 @@ def _prefix(logits: tf.Tensor, peak: tf.Tensor, costs: tf.Tensor, limit: tf.Tens
 
 
 def _last_of_equals(equal: tf.Tensor, costs: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
-    """Of the ids of one logit, [V] bool, the last before which lie costs of less than the room."""
+    """Of the ids of one logit, [V] bool, the last before which lie costs of less than the room.
+
+    The first of them at least: a limit that is 0 to float32 keeps the best id.
+    """
     each = tf.reduce_max(tf.where(equal, costs, 0.0))
     ones = tf.cast(equal, tf.float32)
     count = tf.reduce_sum(ones)
-    kept = tf.math.ceil(tf.math.divide_no_nan(room, each))
+    kept = tf.maximum(tf.math.ceil(tf.math.divide_no_nan(room, each)), 1.0)
     last = locate(ones, (tf.minimum(kept, count) - 0.5) / tf.maximum(count, 1.0))
     return tf.where((each > 0) & (kept < count), last, equal.shape[0])
 

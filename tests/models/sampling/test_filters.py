@@ -40,7 +40,7 @@ def _defined(logits: np.ndarray, temperature: float, top_k: int, top_p: float, m
     equal=st.booleans(),
     temperature=st.sampled_from([0.3, 1.0, 2.0]),
     top_k=st.sampled_from([0, 1, 2, 33, 69, 70, 10**6]),
-    top_p=st.sampled_from([1e-6, 0.123, 0.77, 0.999, 1.0]),
+    top_p=st.sampled_from([1e-50, 1e-6, 0.123, 0.77, 0.999, 1.0]),
     min_p=st.sampled_from([0.0, 0.0123, 0.6, 1.0]),
 )
 def test_any_filters_keep_what_they_say(
