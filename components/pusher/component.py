@@ -61,11 +61,10 @@ def pusher_component(
         _log.warning("run %s: not pushed: %s", run_id, " ".join(reasons))
         return
     results = json.loads((Path(evaluation.uri) / RESULTS_FILE).read_text(encoding="utf-8"))
-    summary = {"blessed": True, **{key: results[key] for key in _SUMMARY}}
     pushed = PackagePusher(Path(push_base), keep=keep or None).push(
         serving_directory(package.uri),
         run_id=run_id,
-        evaluation=summary,
+        evaluation=evaluation_summary(results),
         reason=verdicts[0].reasons[0],
     )
     pushed_model.set_int_custom_property("pushed", 1)
@@ -82,6 +81,17 @@ def pusher_component(
         f", {pushed.label}" if pushed.label else ", no label yet",
         f", removed {list(pushed.removed)}" if pushed.removed else "",
     )
+
+
+def evaluation_summary(results: dict[str, Any]) -> dict[str, Any]:
+    """What a pushed manifest tells of the evaluation that blessed it.
+
+    Args:
+        results: of the evaluation; `parent`, what quantised weights lost, is carried where it is there.
+    """
+    summary = {"blessed": True, **{key: results[key] for key in _SUMMARY}}
+    parent = results.get("parent")
+    return summary if parent is None else {**summary, "parent": parent}
 
 
 def pusher(
