@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.console import json_option, print_json, quiet_tensorflow, say, working
+
+if TYPE_CHECKING:
+    from models.export_options import ExportOptions
 
 _SHRINKS = {"float32": 1, "bfloat16": 2, "int8": 4}
 """By how much smaller than float32 a type's weights are."""
@@ -44,7 +48,10 @@ _SHRINKS = {"float32": 1, "bfloat16": 2, "int8": 4}
     help="What decoding is compiled for: nothing, one row at a time, or many.",
 )
 @click.option(
-    "--cores", type=click.IntRange(min=1), help="Cores of the machine that will serve; by default this one's."
+    "--cores",
+    type=click.IntRange(min=1),
+    help="Cores of the machine that will serve, by default this one's; a power of two, at most 64. Matters "
+    "for compiled packages only: float32 with --xla latency or throughput.",
 )
 @click.option("--max-length", type=int, help="Most tokens of prompt and answer; by default at most 2048.")
 @click.option("--blocks", type=int, help="KV blocks, the null block counted; by default 512 MiB of them.")
@@ -94,6 +101,7 @@ def command(
         cores=cores,
         stateless=stateless,
     )
+    _tell_of_cores(options)
     start = perf_counter()
     with working(_estimate(checkpoint, dtype)):
         path = export_package(checkpoint, base, options, version=version)
@@ -103,6 +111,22 @@ def command(
     manifest = Manifest.load(path)
     need = ", ".join(f"{part} {size / 1e6:.0f} MB" for part, size in manifest.memory_bytes.items())
     say(f"{path}: written in {perf_counter() - start:.0f} s. Memory when loaded: {need}.", err=True)
+
+
+def _tell_of_cores(options: ExportOptions) -> None:
+    """Say what became of the number of cores that was asked for, if it is another."""
+    from models.export_options import MOST_CORES
+
+    asked, made = options.cores, options.resolve_cores()
+    if asked is None or asked == made:
+        return
+    if not options.cuts_products:
+        say(f"--cores {asked} changes nothing: only a compiled float32 package is cut for cores.", err=True)
+        return
+    say(
+        f"--cores {asked}: products are cut into {made} slices, a power of two and at most {MOST_CORES}.",
+        err=True,
+    )
 
 
 def _estimate(checkpoint: Path, dtype: str) -> str:

@@ -57,6 +57,39 @@ def test_every_form_of_package_can_be_asked_for(
     assert [(options.dtype, options.profile, options.stateless) for options in asked] == [wanted]
 
 
+@pytest.mark.parametrize(
+    ("cores", "form", "told"),
+    [
+        (6, ["--xla", "latency"], "--cores 6: products are cut into 4 slices"),
+        (200, ["--xla", "throughput"], "--cores 200: products are cut into 64 slices"),
+        (4, ["--xla", "latency"], ""),
+        (6, [], "--cores 6 changes nothing"),
+        (6, ["--xla", "latency", "--dtype", "int8"], "--cores 6 changes nothing"),
+    ],
+)
+def test_it_is_told_what_became_of_the_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, form: list[str], told: str
+):
+    monkeypatch.setattr("models.export.export_package", lambda *_, **__: tmp_path / "1")
+    result = invoke("--checkpoint", tmp_path, "--out", tmp_path / "base", "--json", "--cores", cores, *form)
+    assert result.exit_code == 0, result.output
+    assert told in result.stderr
+    assert ("--cores" in result.stderr) == bool(told)
+
+
+def test_the_cores_a_package_is_cut_for_are_in_its_manifest(tmp_path: Path):
+    checkpoint = write_tiny_checkpoint(tmp_path / "checkpoint", num_layers=1)
+    size = ("--max-length", 64, "--blocks", 9, "--version", 1, "--cores", 6)
+    for profile, slices in (("latency", 4), ("off", 1)):
+        result = invoke("--checkpoint", checkpoint, "--out", tmp_path / profile, "--xla", profile, *size)
+        assert result.exit_code == 0, result.output
+        assert Manifest.load(tmp_path / profile / "1").cores == slices
+
+
+def test_help_says_when_cores_matter():
+    assert "compiled packages only" in " ".join(invoke("--help").output.split())
+
+
 def test_an_int8_package_says_so_and_needs_a_quarter_of_the_memory(tmp_path: Path):
     checkpoint = write_tiny_checkpoint(tmp_path / "checkpoint", num_layers=1)
     needs = {}
