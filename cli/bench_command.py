@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from cli.console import json_option, print_json, say, stdout_console
 from models.contract.errors import ConfigError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _DTYPES = ("float32", "bfloat16", "int8")
 _OUT = Path(".tokenmill/bench")
+_NOT_WITH_PACKAGE = {"dtypes": "--dtype", "xla": "--xla", "reuse": "--reuse"}
+"""Parameters of the packages that are made for a benchmark, and their options."""
 
 
 class _Words(click.ParamType):
@@ -37,6 +40,8 @@ class _Words(click.ParamType):
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",") if word.strip()]
+        if not words:
+            self.fail("the list is empty", param, ctx)
         wrong = [word for word in words if not self._allows(word)]
         if wrong:
             wanted = ", ".join(self._choices) if self._choices else "positive numbers"
@@ -60,7 +65,12 @@ def command() -> None:
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Hugging Face checkpoint directory.")
 @click.option("--random", type=click.Choice(["gpt2"]), help="A model of that size with random weights.")
 @click.option(
-    "--dtype", "dtypes", type=_Words(_DTYPES), default="float32", show_default=True, help="Of our weights."
+    "--dtype",
+    "dtypes",
+    type=_Words(_DTYPES),
+    default="float32",
+    show_default=True,
+    help="Of our weights; a package has its own.",
 )
 @click.option(
     "--xla",
@@ -94,6 +104,9 @@ def decode(as_json: bool, **options: Any) -> None:
     turn; a step cannot be faster than its weights are read. OUT receives decode.json with the raw figures
     of every turn, decode.html and decode.svg. Engines that are not installed are named in the table.
 
+    A --package is measured as it is, with the dtype and profile of its manifest; the table names batches that
+    its profile is not for. Packages of a --checkpoint or of --random are made for every --dtype and batch.
+
     \b
     Examples:
       tokenmill bench decode --random gpt2 --peer-python .tokenmill/peers/bin/python
@@ -109,9 +122,22 @@ def decode(as_json: bool, **options: Any) -> None:
             field="package",
             remedy="For example --random gpt2.",
         )
+    if options["package"] is not None:
+        _refuse_what_a_package_decides(click.get_current_context())
     plan = BenchPlan(**options)
+    plan.check()
     say(plan.estimate(), err=True)
     _run(plan, as_json)
+
+
+def _refuse_what_a_package_decides(context: click.Context) -> None:
+    for name, option in _NOT_WITH_PACKAGE.items():
+        if context.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
+            raise ConfigError(
+                f"{option} was given together with --package.",
+                field=option.removeprefix("--"),
+                remedy="A package is measured as it is: its manifest says its dtype and profile.",
+            )
 
 
 def _run(plan: BenchPlan, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import math
 import os
 import platform
 import shutil
@@ -13,12 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cli.bench_limits import blocks_needed, check_context, check_package
 from cli.console import quiet_tensorflow
-from models.contract.errors import ConfigError
+from models.contract.manifest import Manifest
+from models.contract.package import resolve_package
+from models.decoder_config import DecoderConfig
 from serving.benchmarks.decode_benchmark import DecodeBenchmark, random_prompts
 from serving.benchmarks.decode_run import Contender
 from serving.benchmarks.decode_summary import as_json, summarize
 from serving.benchmarks.worker_process import WorkerProcess
+from serving.runners.package_check import check_stateful
 
 OWN = "tokenmill"
 _ENGINE = "tokenmill_engine"
@@ -59,7 +63,7 @@ class BenchPlan:
 
     def estimate(self) -> str:
         """What it will take, for people."""
-        engines = len(self.dtypes) + self.sampled + len(self._peer_names())
+        engines = (1 if self.package else len(self.dtypes)) + self.sampled + len(self._peer_names())
         packages = 0 if self.package or self.reuse else len(self.dtypes) * len(self._profiles())
         turns = engines * (self.rounds + 1) * self.tokens * _STEP_SECONDS * len(self.batches)
         seconds = packages * _EXPORT_SECONDS + engines * _LOAD_SECONDS * len(self.batches) + turns
@@ -68,6 +72,20 @@ class BenchPlan:
             f"memory, {self.out} three times on disk."
         )
 
+    def check(self) -> None:
+        """Refuse what the model has no room for, before anything is made.
+
+        Raises:
+            ConfigError: prompt and answer, or the rows, do not fit.
+            CheckpointError, PackageError: the source cannot be read.
+        """
+        manifest = self._manifest()
+        if manifest is not None:
+            self._check_package(manifest, f"package {self.package}")
+            return
+        source = self.random or f"checkpoint {self.checkpoint}"
+        check_context(self.prompt, self.tokens, self._config().max_length, source)
+
     def run(self, tell: Callable[[str], None]) -> dict[str, Any]:
         """Prepare and measure.
 
@@ -75,23 +93,27 @@ class BenchPlan:
             tell: called with a line about each thing done.
 
         Returns:
-            Plain values: "machine", "settings", "engines", "missing", "summary", "scaling",
-            "recompute" and "runs".
+            Plain values: "machine", "settings", "package", "engines", "missing", "summary",
+            "scaling", "recompute" and "runs".
 
         Raises:
-            ConfigError: a name or a size does not fit.
+            ConfigError: a size does not fit.
             CheckpointError, PackageError: the source cannot be read.
         """
+        self.check()
         quiet_tensorflow()
         self.out.mkdir(parents=True, exist_ok=True)
         source = self._source(tell)
+        if not self.reuse:
+            # A conversion of the last run may be of other weights.
+            shutil.rmtree(self._converted(source), ignore_errors=True)
         packages = self._packages(source, tell)
         contenders = {batch: self._contenders(batch, source, packages) for batch in self.batches}
-        benchmark = self._benchmark(_vocab_size(source), self.prompt, self.tokens, tell)
+        benchmark = self._benchmark(DecoderConfig.load(source).vocab_size, self.prompt, self.tokens, tell)
         for batch, taking_part in contenders.items():
             benchmark.measure(batch, taking_part)
         if self.profile:
-            self._trace(contenders[self.batches[0]][0], _vocab_size(source), tell)
+            self._trace(contenders[self.batches[0]][0], DecoderConfig.load(source).vocab_size, tell)
         return {
             **self._facts(benchmark, contenders),
             "recompute": self._recompute(contenders[self.batches[0]][0], source, tell),
@@ -109,12 +131,39 @@ class BenchPlan:
                 tell(f"writing random weights to {target}")
                 write_random_checkpoint(self.random, target)
         else:
-            from models.contract.package import resolve_package
             from models.hf_export import export_hf
 
             assert self.package is not None
             export_hf(resolve_package(self.package), target)
         return target
+
+    def _converted(self, source: Path) -> Path:
+        """Where the peers keep what they made of the checkpoint."""
+        return self.out / (self.random or source.name) / "converted"
+
+    def _manifest(self) -> Manifest | None:
+        """Of the package that is measured as it is; None if packages are made for the benchmark.
+
+        Raises:
+            PackageError: there is none, or it has no KV memory.
+        """
+        if self.package is None:
+            return None
+        manifest = Manifest.load(resolve_package(self.package))
+        check_stateful(self.package, manifest)
+        return manifest
+
+    def _config(self) -> DecoderConfig:
+        """Sizes of the network whose checkpoint is measured."""
+        if self.checkpoint:
+            return DecoderConfig.load(self.checkpoint)
+        quiet_tensorflow()
+        from models.random_checkpoint import RANDOM_MODELS
+
+        return RANDOM_MODELS[str(self.random)]
+
+    def _check_package(self, manifest: Manifest, owner: str) -> None:
+        check_package(manifest, self.prompt, self.tokens, max(self.batches), owner)
 
     def _profile_of(self, batch: int) -> str:
         return "off" if self.xla == "off" else "latency" if batch == 1 else "throughput"
@@ -122,53 +171,70 @@ class BenchPlan:
     def _profiles(self) -> list[str]:
         return list(dict.fromkeys(map(self._profile_of, self.batches)))
 
-    def _packages(self, source: Path, tell: Callable[[str], None]) -> dict[tuple[str, str], Path]:
-        """Package by dtype and profile."""
-        from models.contract.package import resolve_package
-        from models.export import export_package
-        from models.export_options import ExportOptions
-
-        if self.package:
+    def _packages(self, source: Path, tell: Callable[[str], None]) -> dict[tuple[str, int], Path]:
+        """Package by name of our engine and batch."""
+        manifest = self._manifest()
+        if manifest is not None:
+            assert self.package is not None
             package = resolve_package(self.package)
-            return {(self.dtypes[0], profile): package for profile in self._profiles()}
-        made = {}
-        for dtype in self.dtypes:
-            for profile in self._profiles():
-                base = self.out / (self.random or source.name) / f"{dtype}-{profile}"
-                if not (self.reuse and base.is_dir()):
-                    tell(f"exporting {base}")
-                    shutil.rmtree(base, ignore_errors=True)
-                    options = ExportOptions(
-                        model_name="bench", dtype=dtype, profile=profile, num_blocks=self._blocks()
-                    )
-                    export_package(source, base, options, version=1)
-                made[dtype, profile] = resolve_package(base)
-        return made
+            return {(_name_of_package(manifest), batch): package for batch in self.batches}
+        made = {
+            (dtype, profile): self._exported(source, dtype, profile, tell)
+            for dtype in self.dtypes
+            for profile in self._profiles()
+        }
+        return {
+            (OWN if dtype == "float32" else f"{OWN} {dtype}", batch): made[dtype, self._profile_of(batch)]
+            for dtype in self.dtypes
+            for batch in self.batches
+        }
+
+    def _exported(self, source: Path, dtype: str, profile: str, tell: Callable[[str], None]) -> Path:
+        """The version directory of a package of the checkpoint."""
+        from models.export import export_package
+        from models.export_options import DEFAULT_MAX_LENGTH, ExportOptions
+
+        base = self.out / (self.random or source.name) / f"{dtype}-{profile}"
+        if not (self.reuse and base.is_dir()):
+            tell(f"exporting {base}")
+            shutil.rmtree(base, ignore_errors=True)
+            length = max(DEFAULT_MAX_LENGTH, self.prompt + self.tokens)
+            options = ExportOptions(
+                model_name="bench",
+                max_length=min(length, DecoderConfig.load(source).max_length),
+                dtype=dtype,
+                profile=profile,
+                num_blocks=self._blocks(),
+            )
+            export_package(source, base, options, version=1)
+        package = resolve_package(base)
+        # One that is used again may have been made for less.
+        self._check_package(Manifest.load(package), f"package {package}")
+        return package
 
     def _blocks(self) -> int:
         tokens = max(max(self.batches) * (self.prompt + self.tokens), _LIVE + 2 * self.steps)
         return 2 + max(self.batches) + -(-tokens // 16)
 
-    def _contenders(self, batch: int, source: Path, packages: dict[tuple[str, str], Path]) -> list[Contender]:
+    def _contenders(self, batch: int, source: Path, packages: dict[tuple[str, int], Path]) -> list[Contender]:
         """Who takes part; the first one is what the others are compared with."""
         job = {
             "checkpoint": str(source.absolute()),
-            "cache": str((self.out / (self.random or source.name) / "converted").absolute()),
+            "cache": str(self._converted(source).absolute()),
             "threads": self._threads(),
             "steps": self.steps,
         }
-        size = (source / "model.safetensors").stat().st_size
-        profile = self._profile_of(batch)
-        dtypes = self.dtypes[:1] if self.package else self.dtypes
         own = [
-            _own(_own_name(dtype), {**job, "package": str(packages[dtype, profile].absolute())})
-            for dtype in dtypes
+            _own(name, {**job, "package": str(package.absolute())})
+            for (name, rows), package in packages.items()
+            if rows == batch
         ]
         if self.sampled:
-            own.append(_own(f"{OWN} sampled", {**own[0].job, "sampling": _SAMPLING}))
+            own.append(_own(f"{own[0].name} sampled", {**own[0].job, "sampling": _SAMPLING}))
         python = self.peer_python or Path(sys.executable)
+        size = _float32_bytes(DecoderConfig.load(source))
         peers = [Contender(*_PEERS[name], job, python, size) for name in self._peer_names()]
-        if "int8" in dtypes and "ctranslate2" in self._peer_names():
+        if any("int8" in contender.name for contender in own) and "ctranslate2" in self._peer_names():
             peers.append(
                 Contender("CTranslate2 int8", "ctranslate2_engine", {**job, "compute_type": "int8"}, python)
             )
@@ -204,6 +270,7 @@ class BenchPlan:
         )
         speeds = {line.batch: line.tokens_per_second for line in summary if line.engine == everyone[0].name}
         one = speeds.get(1)
+        manifest = self._manifest()
         bandwidths = [run.bandwidth for run in benchmark.runs]
         return {
             "machine": {
@@ -213,8 +280,12 @@ class BenchPlan:
             },
             "settings": {
                 "source": self.random or str(self.checkpoint or self.package),
-                **{name: getattr(self, name) for name in ("prompt", "tokens", "steps", "rounds", "xla")},
+                **{name: getattr(self, name) for name in ("prompt", "tokens", "steps", "rounds")},
+                "xla": manifest.profile if manifest else self.xla,
             },
+            "package": None
+            if manifest is None
+            else {name: getattr(manifest, name) for name in ("dtype", "profile", "cores")},
             "engines": benchmark.about,
             "missing": benchmark.missing,
             "summary": as_json(summary),
@@ -226,9 +297,11 @@ class BenchPlan:
         self, own: Contender, source: Path, tell: Callable[[str], None]
     ) -> dict[str, float] | None:
         """Milliseconds of a cached step and of running all tokens again; None where they do not fit."""
-        if _context(source) < _LIVE + self.steps + 1:
+        manifest, length = Manifest.load(Path(own.job["package"])), _LIVE + self.steps + 1
+        fits = blocks_needed(manifest.block_size, length, 1) <= manifest.num_blocks
+        if length > manifest.max_length or not fits:
             return None
-        benchmark = self._benchmark(_vocab_size(source), _LIVE, self.steps + 1, tell)
+        benchmark = self._benchmark(DecoderConfig.load(source).vocab_size, _LIVE, self.steps + 1, tell)
         benchmark.measure(1, [own])
         if not benchmark.runs:
             return None
@@ -249,37 +322,22 @@ class BenchPlan:
             worker.call("trace", directory=str(self.profile.absolute()), prompts=prompts, tokens=tokens)
 
 
-def _own_name(dtype: str) -> str:
-    return OWN if dtype == "float32" else f"{OWN} {dtype}"
+def _name_of_package(manifest: Manifest) -> str:
+    """Says what was measured: a package is not made for the benchmark."""
+    profile = "without XLA" if manifest.profile == "off" else manifest.profile
+    return f"{OWN} {manifest.dtype} {profile}"
 
 
 def _own(name: str, job: dict[str, Any]) -> Contender:
-    from models.contract.manifest import Manifest
-
     weights = Manifest.load(Path(job["package"])).memory_bytes["weights"]
     return Contender(name, _ENGINE, job, Path(sys.executable), weights)
 
 
-def _config(source: Path) -> dict[str, Any]:
-    path = source / "config.json"
-    try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"checkpoint {source}: no readable config.json.",
-            field="checkpoint",
-            remedy="Name a Hugging Face checkpoint directory.",
-        ) from error
-    return config
+def _float32_bytes(config: DecoderConfig) -> int:
+    """Bytes of the weights as the peers hold them, whatever type and however many files they lie in."""
+    from models.checkpoint_files import tensor_shapes
 
-
-def _vocab_size(source: Path) -> int:
-    return int(_config(source)["vocab_size"])
-
-
-def _context(source: Path) -> int:
-    config = _config(source)
-    return int(config.get("n_positions") or config.get("max_position_embeddings") or 0)
+    return 4 * sum(math.prod(shape) for shape in tensor_shapes(config).values())
 
 
 def _processor() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cli.bench_limits import is_meant_for
+
 if TYPE_CHECKING:
     from pipeline.data_table import DataTable
 
@@ -53,6 +55,7 @@ def _facts(result: Mapping[str, Any]) -> DataTable:
     from pipeline.data_table import DataTable
 
     table = DataTable(("", " "), header=False, prose=(" ",))
+    _add_package(table, result)
     bandwidth = result["machine"]["read_bandwidth"]
     if bandwidth:
         table.add("memory reads", f"{bandwidth / 1e9:.0f} GB/s, the limit of a step: its weights once")
@@ -69,6 +72,19 @@ def _facts(result: Mapping[str, Any]) -> DataTable:
     for name, reason in result["missing"].items():
         table.add(f"{name} is missing", reason)
     return table
+
+
+def _add_package(table: DataTable, result: Mapping[str, Any]) -> None:
+    """What a package that was measured as it is was made for, and where it ran on something else."""
+    package = result.get("package")
+    if not package:
+        return
+    profile = package["profile"]
+    table.add("package", f"{package['dtype']} weights, profile {profile}")
+    for batch in dict.fromkeys(line["batch"] for line in result["summary"]):
+        if not is_meant_for(profile, batch):
+            rows = "one row" if profile == "latency" else "many rows"
+            table.add(f"batch {batch}", f"ran on profile {profile}, which is for {rows}")
 
 
 def _ratio(ratio: Mapping[str, float] | None) -> str:

@@ -6,6 +6,7 @@ Source of names and keys: llama.cpp's convert_hf_to_gguf.py.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def write_gguf(checkpoint: Path, target: Path) -> None:
     """Write `target`, whole or not at all.
 
     Args:
-        checkpoint: Hugging Face directory of a GPT-2 or Llama with one model.safetensors.
+        checkpoint: Hugging Face directory of a GPT-2 or Llama; its model.safetensors may be in shards.
         target: GGUF file.
 
     Raises:
@@ -42,7 +43,7 @@ def write_gguf(checkpoint: Path, target: Path) -> None:
     writer.add_tokenizer_model("none")
     arch = gguf.MODEL_ARCH.GPT2 if kind == "gpt2" else gguf.MODEL_ARCH.LLAMA
     names = gguf.get_tensor_name_map(arch, config.get("n_layer") or config["num_hidden_layers"])
-    for name, tensor in load_file(checkpoint / "model.safetensors").items():
+    for name, tensor in _tensors(checkpoint):
         if name.endswith(_UNUSED) or (name == "lm_head.weight" and config.get("tie_word_embeddings", True)):
             continue
         theirs = names.get_name(name, try_suffixes=(".weight", ".bias"))
@@ -54,6 +55,16 @@ def write_gguf(checkpoint: Path, target: Path) -> None:
     writer.write_tensors_to_file()
     writer.close()
     staged.replace(target)
+
+
+def _tensors(checkpoint: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """Name and values of every tensor, shard by shard."""
+    index = checkpoint / "model.safetensors.index.json"
+    files = {"model.safetensors"}
+    if not (checkpoint / "model.safetensors").is_file() and index.is_file():
+        files = set(json.loads(index.read_text())["weight_map"].values())
+    for file in sorted(files):
+        yield from load_file(checkpoint / file).items()
 
 
 def _gpt2_keys(writer: gguf.GGUFWriter, config: dict[str, Any]) -> None:

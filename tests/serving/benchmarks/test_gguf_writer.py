@@ -6,7 +6,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from serving.benchmarks.engines.gguf_writer import write_gguf
 from tests.tiny import TINY, write_tiny_checkpoint
@@ -37,6 +37,23 @@ def test_matrices_of_a_gpt2_are_turned(tmp_path: Path):
         theirs["blk.0.attn_qkv.weight"], ours["transformer.h.0.attn.c_attn.weight"].T
     )
     np.testing.assert_array_equal(theirs["position_embd.weight"], ours["transformer.wpe.weight"])
+
+
+def test_shards_are_read_as_one(tmp_path: Path):
+    checkpoint = write_tiny_checkpoint(tmp_path / "checkpoint")
+    write_gguf(checkpoint, tmp_path / "whole.gguf")
+    tensors = load_file(checkpoint / "model.safetensors")
+    names, weight_map = sorted(tensors), {}
+    for file, part in (("one.safetensors", names[::2]), ("two.safetensors", names[1::2])):
+        save_file({name: tensors[name] for name in part}, checkpoint / file)
+        weight_map.update(dict.fromkeys(part, file))
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    (checkpoint / "model.safetensors").unlink()
+    write_gguf(checkpoint, tmp_path / "shards.gguf")
+    whole, shards = _read(tmp_path / "whole.gguf"), _read(tmp_path / "shards.gguf")
+    assert set(whole) == set(shards)
+    for name, values in whole.items():
+        np.testing.assert_array_equal(values, shards[name])
 
 
 def test_another_architecture_is_refused(tmp_path: Path):
