@@ -23,7 +23,7 @@ from models.sampling.sampling_rows import SamplingRows
 CANDIDATES = 64
 """Best ids that take part in a draw one by one."""
 
-ATTEMPTS = 8
+ATTEMPTS = 4
 """Draws that top_p may reject before bisection, which costs about as much as so many, ends them."""
 
 
