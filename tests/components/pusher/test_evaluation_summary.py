@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,12 @@ from tests.components.perplexity_evaluator.example_results import example_result
 PARENT = {"dtype": "int8", "baseline": "float32 parent", "perplexity": 2.6, "ratio": 1.02}
 
 
+def _results() -> dict[str, Any]:
+    return {**example_results({"code": 0.5}, samples=False), "split": "eval"}
+
+
 def test_a_pushed_manifest_tells_what_quantised_weights_lost(tmp_path: Path):
-    summary = evaluation_summary({**example_results({"code": 0.5}, samples=False), "parent": PARENT})
+    summary = evaluation_summary({**_results(), "parent": PARENT})
     package = bare_package(tmp_path / "made")
     pushed = PackagePusher(tmp_path / "push").push(package, run_id="r1", evaluation=summary)
     assert Manifest.load(pushed.path).evaluation["parent"] == PARENT
@@ -23,7 +28,7 @@ def test_a_pushed_manifest_tells_what_quantised_weights_lost(tmp_path: Path):
 
 @pytest.mark.parametrize("absent", [{"parent": None}, {}])
 def test_results_without_a_parent_give_a_summary_without_one(absent: dict[str, None]):
-    results = example_results({"code": 0.5}, samples=False)
+    results = _results()
     results.pop("parent", None)
     summary = evaluation_summary({**results, **absent})
     assert summary["blessed"] is True
