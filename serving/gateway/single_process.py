@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.contract.errors import TokenmillError
 from monitoring.metrics_registry import MetricsRegistry
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from serving.gateway.local_backend import LocalBackend
 
 logger = logging.getLogger(__name__)
+
+PUT_AWAY_SECONDS = 1.0
+"""How long open connections or a running step may hold up the end after the drain."""
 
 
 async def serve_package(
@@ -37,7 +41,8 @@ async def serve_package(
 
     The socket answers from the beginning: `/healthz` while the package loads, tokens after it. A
     signal while the package loads ends the process at once, there is nothing to drain; a second
-    signal during the drain cuts it short.
+    signal during the drain cuts it short. Neither a step nor a compilation can be interrupted: where
+    one goes on after the drain, the process ends with 0 without waiting for it.
 
     Args:
         package: version directory.
@@ -70,10 +75,11 @@ async def serve_package(
         warm_up.cancel()
         backend.runner.warmup.stop(wait=False)
         await _drain(server, signals, drain_seconds)
-        await backend.engine.stop(0.0)
+        if not await signals.unless_signalled(_put_away(server, backend), PUT_AWAY_SECONDS):
+            logger.info("ended without waiting for a step or a compilation")
+            _end_process()
     finally:
         await server.close()
-    backend.runner.close()
 
 
 async def _load(package: Path, registry: MetricsRegistry, prepare: Callable[[], None]) -> LocalBackend:
@@ -103,34 +109,59 @@ async def _warm_up(gateway: Gateway, backend: LocalBackend) -> None:
 
 async def _drain(server: GatewayServer, signals: _Signals, seconds: float) -> None:
     logger.info("draining", extra={"seconds": seconds})
-    drain = asyncio.ensure_future(server.drain(seconds))
-    again = asyncio.ensure_future(signals.wait())
-    await asyncio.wait({drain, again}, return_when=asyncio.FIRST_COMPLETED)
-    again.cancel()
-    complete = drain.done() and drain.result()
-    drain.cancel()
+    complete = await signals.unless_signalled(server.drain(seconds))
     logger.info("drained" if complete else "drain cut short")
 
 
+async def _put_away(server: GatewayServer, backend: LocalBackend) -> bool:
+    await backend.engine.stop(0.0)
+    await server.close()
+    if backend.runner.warmup.running:
+        # It uses the model, which so cannot be closed, for tens of seconds.
+        return False
+    await asyncio.to_thread(backend.runner.close)
+    return True
+
+
+def _end_process() -> None:
+    """End without waiting for any thread, and without taking down what such a thread still uses."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0)
+
+
 class _Signals:
-    """SIGTERM and SIGINT as something to wait for."""
+    """SIGTERM and SIGINT as something to wait for; none is lost between two waits."""
 
     def __init__(self) -> None:
         self.loading = True
-        self._arrived = asyncio.Event()
+        self._arrived: asyncio.Queue[None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._note)
 
     async def wait(self) -> None:
         """Wait for the next signal."""
-        self._arrived.clear()
-        await self._arrived.wait()
+        await self._arrived.get()
+
+    async def unless_signalled(self, work: Coroutine[Any, Any, bool], seconds: float | None = None) -> bool:
+        """Run work until the next signal, at most so many seconds.
+
+        Returns:
+            What it returned; False also if it had to be cancelled.
+        """
+        task, again = asyncio.ensure_future(work), asyncio.ensure_future(self.wait())
+        await asyncio.wait({task, again}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        again.cancel()
+        if not task.done():
+            task.cancel()
+            return False
+        return task.result()
 
     def _note(self) -> None:
         if self.loading:
-            logger.info("stopped while loading")
-            sys.stderr.flush()
             # The thread that loads cannot be interrupted, and nothing needs to be put away.
-            os._exit(0)
-        self._arrived.set()
+            logger.info("stopped while loading")
+            _end_process()
+        self._arrived.put_nowait(None)

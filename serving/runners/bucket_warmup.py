@@ -51,6 +51,11 @@ class BucketWarmup:
         """How far it is; from any thread."""
         return WarmupProgress(len(self._decode.warm), len(self._decode.buckets), self._error)
 
+    @property
+    def running(self) -> bool:
+        """Whether its thread is at work: the model must not be closed then."""
+        return self._thread is not None and self._thread.is_alive()
+
     def start(self) -> None:
         """Begin; a second call does nothing, nor does one without buckets."""
         if self._thread is None and self._decode.buckets:

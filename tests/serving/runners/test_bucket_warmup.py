@@ -78,9 +78,11 @@ def test_stopping_waits_for_the_compilation_and_begins_no_other(
     warmup.start()
     assert calls.entered.acquire(timeout=10)
     warmup.stop(wait=False)
+    assert warmup.running
     threading.Timer(0.05, calls.gate.release, [9]).start()
     warmup.stop(wait=True)
     assert len(calls.seen) == warmup.progress.warm == 1
+    assert not warmup.running
 
 
 def test_a_failed_compilation_is_told_and_leaves_decoding_uncompiled(
@@ -98,4 +100,6 @@ def test_a_failed_compilation_is_told_and_leaves_decoding_uncompiled(
 
 
 def test_stopping_what_never_started_is_harmless(decode: CompiledDecode, observer: RunnerRecorder):
-    BucketWarmup(PlainCalls(), decode, observer).stop(wait=True)
+    warmup = BucketWarmup(PlainCalls(), decode, observer)
+    warmup.stop(wait=True)
+    assert not warmup.running
