@@ -13,6 +13,9 @@ BATCH_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _TEXT = f"""\
 # BatchingParameters of TensorFlow Serving. They take effect on a server started with
 # --enable_batching --enable_per_model_batching_parameters; others run each request by itself.
+# Requests that are joined share their fate: one that the graph refuses, e.g. a text longer than the
+# context, fails all of its batch. `tokenize` cannot be called on such a server: its ids are flat, not a
+# row for each text; ask a server without batching, or leave this file out.
 # A request of more rows than max_batch_size is refused. Not to be split: answers of the parts would
 # have different widths and could not be joined again.
 max_batch_size {{ value: {BATCH_SIZES[-1]} }}

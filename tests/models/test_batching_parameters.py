@@ -56,3 +56,10 @@ def test_a_server_can_read_it(tmp_path: Path):
     assert found.max_enqueued_batches.value > 0
     assert found.num_batch_threads.value > 0
     assert found.pad_variable_length_inputs
+
+
+def test_its_reader_learns_what_batching_costs(tmp_path: Path):
+    write_batching_parameters(tmp_path)
+    text = " ".join((tmp_path / BATCHING_PATH).read_text().replace("\n#", "").split())
+    assert "fails all of its batch" in text
+    assert "`tokenize` cannot be called on such a server" in text
