@@ -23,6 +23,19 @@ from serving.runners.package_check import check_golden, check_signatures, check_
 from serving.runners.session_model import SessionModel
 from serving.runners.step_executor import StepExecutor
 
+_DEFAULT = SamplingParams()
+_ENGINES = (
+    "stop",
+    "stop_ids",
+    "ignore_eos",
+    "repetition_penalty",
+    "frequency_penalty",
+    "presence_penalty",
+    "logit_bias",
+    "min_tokens",
+)
+"""What the package's own generate does not do."""
+
 
 class Generated(NamedTuple):
     """An answer of the package's own `generate`.
@@ -156,11 +169,11 @@ class LocalRunner:
                 for what only the engine does.
         """
         params = params or SamplingParams()
-        if params.stop or params.stop_ids or params.ignore_eos or params.changes_logits:
+        engines = [name for name in _ENGINES if getattr(params, name) != getattr(_DEFAULT, name)]
+        if engines:
             raise InvalidRequestError(
-                "`stop`, `stop_ids`, `ignore_eos`, penalties, `logit_bias` and `min_tokens` are not taken by "
-                "the package's own generate.",
-                field="stop",
+                f"`{engines[0]}` is not taken by the package's own generate.",
+                field=engines[0],
                 remedy="Generate through the engine.",
             )
         if not texts:

@@ -122,8 +122,11 @@ def test_prompt_and_answer_must_fit(runner: LocalRunner):
 def test_stop_strings_are_the_engines(runner: LocalRunner):
     with pytest.raises(InvalidRequestError, match="engine"):
         runner.generate(["a"], SamplingParams(stop=("b",)))
-    with pytest.raises(InvalidRequestError, match="own generate"):
+    with pytest.raises(
+        InvalidRequestError, match=r"`presence_penalty` is not taken by.*own generate"
+    ) as caught:
         runner.generate(["a"], SamplingParams(presence_penalty=0.5))
+    assert caught.value.field == "presence_penalty"
 
 
 def test_score_counts_what_it_should(runner: LocalRunner, decoder: Decoder):

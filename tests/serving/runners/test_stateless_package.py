@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from models.contract.errors import PackageError
+from models.contract.errors import InvalidRequestError, PackageError
 from models.contract.sampling_params import SamplingParams
 from monitoring.metrics_registry import MetricsRegistry
 from serving.engine.decode_row import DecodeRow
 from serving.engine.scheduler_output import SchedulerOutput
 from serving.gateway.local_backend import LocalBackend
 from serving.runners.local_runner import LocalRunner
-from serving.runners.local_stream import stream_locally
+from serving.runners.local_stream import answer_locally, stream_locally
 from serving.runners.warmup_progress import WarmupProgress
 
 TEXTS = ["def the ring", "naïve 東京"]
@@ -55,3 +56,19 @@ def test_streams_and_servers_are_refused_before_anything_is_loaded(
         next(stream_locally(runner, "def", GREEDY))
     with pytest.raises(PackageError, match="is stateless"):
         LocalBackend.load(tiny_stateless_package, MetricsRegistry())
+
+
+def test_an_answer_comes_from_its_own_generate(runner: LocalRunner):
+    assert answer_locally(runner, TEXTS[0], GREEDY) == runner.generate(TEXTS[:1], GREEDY)[0]
+
+
+@pytest.mark.parametrize("prompt", ["x" * 250, ""])
+def test_an_answer_can_be_cut_to_what_fits(runner: LocalRunner, prompt: str):
+    long = SamplingParams(max_tokens=1000, temperature=0.0)
+    with pytest.raises(InvalidRequestError, match="exceed the context of 256 tokens"):
+        answer_locally(runner, prompt, long)
+    room = 256 - max(1, len(runner.tokenize([prompt])[0]))
+    fitting = replace(long, max_tokens=room)
+    assert answer_locally(runner, prompt, long, cap_max_tokens=True) == answer_locally(
+        runner, prompt, fitting
+    )
