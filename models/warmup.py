@@ -12,6 +12,8 @@ import tensorflow as tf
 from models.contract.signatures import NO_ID, NULL_BLOCK
 
 _TEXT = np.array([b"warm up"], object)
+_TABLE = np.full([1, 2], NULL_BLOCK, np.int32)
+"""Holds the two positions that each call runs at most, in blocks of one token and more."""
 _SAMPLING = {
     "temperature": np.ones(1, np.float32),
     "top_k": np.zeros(1, np.int32),
@@ -45,21 +47,21 @@ def warmup_calls(signatures: Collection[str]) -> list[tuple[str, dict[str, Any]]
             "ids": _row(0, 0),
             "lengths": _one(2),
             "start": _one(0),
-            "block_table": _row(NULL_BLOCK),
+            "block_table": _TABLE,
             **_SAMPLING,
         },
         "decode": {
             "last_id": _one(0),
             "length": _one(1),
-            "block_table": _row(NULL_BLOCK),
+            "block_table": _TABLE,
             **_SAMPLING,
             "stop_ids": _row(NO_ID),
-            "steps": np.array(2, np.int32),
+            "steps": np.array(1, np.int32),
         },
         "decode_full": {
             "last_id": _one(0),
             "length": _one(1),
-            "block_table": _row(NULL_BLOCK),
+            "block_table": _TABLE,
             **_SAMPLING,
             "stop_ids": _row(NO_ID),
             "history": _row(0, 0),
@@ -71,10 +73,10 @@ def warmup_calls(signatures: Collection[str]) -> list[tuple[str, dict[str, Any]]
         },
         "verify": {
             "last_id": _one(0),
-            "length": _one(1),
-            "draft_ids": _row(0, 0),
-            "draft_lengths": _one(2),
-            "block_table": _row(NULL_BLOCK),
+            "length": _one(0),
+            "draft_ids": _row(0),
+            "draft_lengths": _one(1),
+            "block_table": _TABLE,
             **_SAMPLING,
         },
         "copy_blocks": {"source": _one(NULL_BLOCK), "target": _one(NULL_BLOCK)},

@@ -11,6 +11,7 @@ from models.packed.packed_decoder import PackedDecoder
 from models.paged_attention import Prefix, prefix_bias
 from models.paged_cache import PagedCache
 from models.sampling import SamplingRows
+from models.signatures.position_check import PositionCheck, at_least, checked, within
 from models.signatures.stop_ids import finished_at
 from models.signatures.tensor_specs import Endpoint
 
@@ -52,11 +53,13 @@ class CompiledSignatures(tf.Module):
 
         Every number of rows and of columns is a compilation of its own.
         """
-        check = tf.debugging.Assert(
-            (steps >= 1) & (steps <= MAX_XLA_STEPS), [f"`steps` must be 1 to {MAX_XLA_STEPS}:", steps]
-        )
-        with tf.control_dependencies([check]):
-            last_id = tf.identity(last_id)
+        few = (steps >= 1) & (steps <= MAX_XLA_STEPS)
+        checks = [
+            PositionCheck(few, [f"`steps` must be 1 to {MAX_XLA_STEPS}:", steps]),
+            at_least("length", length, 0),
+            within(self._decoder, self._cache, block_table, ("length", length), ("steps", steps)),
+        ]
+        length, steps = checked(checks, length, steps)
         blocks = self._cache.blocks_of(block_table)
         layers = range(len(self._decoder.blocks))
         keys, values = zip(*(self._cache.gather(layer, blocks) for layer in layers), strict=True)

@@ -9,6 +9,7 @@ from models.logits_processing import process_logits
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
 from models.sampling import SamplingRows, sample
+from models.signatures.position_check import at_least, checked, within
 from models.signatures.stop_ids import finished_at
 from models.signatures.tensor_specs import Endpoint
 
@@ -56,6 +57,12 @@ class FullSignatures(tf.Module):
 
         `history` is what the penalties look at; whether it holds `last_id` is for the caller to say.
         """
+        one = tf.constant(1)
+        checks = [
+            at_least("length", length, 0),
+            within(self.decoder, self.cache, block_table, ("length", length), ("its step", one)),
+        ]
+        (length,) = checked(checks, length)
         x = self.chunk.features(last_id[:, None], tf.ones_like(length), length, block_table)
         raw = self.decoder.head(x)[:, 0]
         logits = process_logits(raw, history, generated_from, penalties, bias_ids, bias_values, allowed)

@@ -11,6 +11,7 @@ from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
 from models.sampling import SamplingRows, sample
 from models.signatures.full_signatures import FullSignatures
+from models.signatures.position_check import at_least, checked, columns_of, within
 from models.signatures.stop_ids import finished_at
 from models.signatures.tensor_specs import Endpoint
 from models.signatures.verify_signatures import VerifySignatures
@@ -61,6 +62,12 @@ class PagedSignatures(tf.Module):
         turn of a conversation and a hit in a prefix cache are the same call. A row of length 0 is
         padding and may point to the null block.
         """
+        checks = [
+            at_least("start", start, 0),
+            columns_of("ids", ids, "lengths", lengths),
+            within(self.decoder, self.cache, block_table, ("start", start), ("lengths", lengths)),
+        ]
+        (start,) = checked(checks, start)
         x = self.chunk.features(ids, lengths, start, block_table)
         last = tf.gather(x, tf.maximum(lengths - 1, 0), batch_dims=1)[:, None]
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
@@ -91,6 +98,12 @@ class PagedSignatures(tf.Module):
         The live prefix is gathered once, the steps carry their own KV, which is written at the end.
         A row goes on after a stop id; what it makes then is for the caller to drop.
         """
+        checks = [
+            at_least("steps", steps, 1),
+            at_least("length", length, 0),
+            within(self.decoder, self.cache, block_table, ("length", length), ("steps", steps)),
+        ]
+        length, steps = checked(checks, length, steps)
         blocks = self.cache.blocks_of(block_table, length)
         layers = range(len(self.decoder.blocks))
         keys, values = zip(*(self.cache.gather(layer, blocks) for layer in layers), strict=True)

@@ -8,6 +8,7 @@ from models.decoder_computation import DecoderComputation
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
 from models.sampling import Sampled, SamplingRows, sample
+from models.signatures.position_check import at_least, checked, columns_of, within
 from models.signatures.tensor_specs import Endpoint
 
 
@@ -61,10 +62,18 @@ class VerifySignatures(tf.Module):
             valid up to column `accepted`.
         """
         width = tf.shape(draft_ids)[1]
+        checks = [
+            at_least("length", length, 0),
+            columns_of("draft_ids", draft_ids, "draft_lengths", draft_lengths),
+            within(
+                self.decoder, self.cache, block_table, ("length", length), ("drafts + 1", draft_lengths + 1)
+            ),
+        ]
+        (length,) = checked(checks, length)
         drafted = tf.range(width)[None] < draft_lengths[:, None]
         # Filling may hold any number, but the embedding has a row for ids only.
         ids = tf.concat([last_id[:, None], tf.where(drafted, draft_ids, 0)], axis=1)
-        x = self.chunk.features(ids, tf.minimum(draft_lengths, width) + 1, length, block_table)
+        x = self.chunk.features(ids, draft_lengths + 1, length, block_table)
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
         made = self._choose(x, rows, length)
         right = tf.cast(drafted & (made.id[:, :-1] == draft_ids), tf.int32)

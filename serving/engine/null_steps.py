@@ -14,7 +14,8 @@ from serving.engine.verify_row import VerifyRow
 
 def null_steps(signatures: Iterable[str]) -> list[SchedulerOutput]:
     """A step for each kind of row that not every request meets, as far as a package has them."""
-    row = DecodeRow("warm-up", 0, 0, (NULL_BLOCK,), SamplingParams(temperature=0.0), ())
+    # Two columns: `verify` runs two positions, and a block may hold one only.
+    row = DecodeRow("warm-up", 0, 0, (NULL_BLOCK, NULL_BLOCK), SamplingParams(temperature=0.0), ())
     steps = {
         "verify": SchedulerOutput(verifies=(VerifyRow(row, (0,)),)),
         "decode_full": SchedulerOutput(fulls=(FullRow(row, (0,), 0),)),

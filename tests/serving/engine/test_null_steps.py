@@ -7,7 +7,7 @@ from serving.engine.null_steps import null_steps
 def test_each_rare_kind_of_row_on_the_null_block():
     verify, full = null_steps(SIGNATURES)
     rows = [*(item.row for item in verify.verifies), *(item.row for item in full.fulls)]
-    assert [row.block_table for row in rows] == [(NULL_BLOCK,)] * 2
+    assert [row.block_table for row in rows] == [(NULL_BLOCK, NULL_BLOCK)] * 2
     assert [row.length for row in rows] == [0, 0]
 
 
