@@ -17,6 +17,11 @@ from models.contract.errors import EngineError, InvalidRequestError, PackageErro
 from serving.runners.released_memory import release_freed_memory
 
 _ASSERTION = re.compile(r"assertion failed: \[(?P<text>.*?)\](?P<values>( \[[^\]]*\])*)", re.DOTALL)
+_NODES = re.compile(r"^Detected at node .*^Node: [^\n]*$", re.DOTALL | re.MULTILINE)
+_HEADLINE = re.compile(r"Graph execution error:$|\d+ root error\(s\) found\.$")
+_NUMBER = re.compile(r"^\(\d+\) [A-Z_]+:\s*")
+_LONGEST_CAUSE = 300
+"""Characters; an operation may list all its inputs."""
 
 
 class SessionModel:
@@ -57,7 +62,7 @@ class SessionModel:
         except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
             self.close()
             raise PackageError(
-                f"{package}: TensorFlow cannot load it: {_first_line(error)}.",
+                f"{package}: TensorFlow cannot load it: {_cause(error)}.",
                 field=str(package),
                 remedy="Export or push the package again.",
             ) from error
@@ -96,7 +101,7 @@ class SessionModel:
         except tf.errors.InvalidArgumentError as error:
             raise _refusal(error, signature) from error
         except (tf.errors.OpError, ValueError, RuntimeError) as error:
-            raise EngineError(f"signature `{signature}` failed: {_first_line(error)}.") from error
+            raise EngineError(f"signature `{signature}` failed: {_cause(error)}.") from error
         return dict(zip(outputs, values, strict=True))
 
     def _prepared(self, signature: str) -> tuple[list[str], list[str], Callable[..., Any]]:
@@ -138,15 +143,23 @@ class SessionModel:
         self.close()
 
 
-def _first_line(error: Exception) -> str:
+def _cause(error: Exception) -> str:
+    """What went wrong, in one line.
+
+    TensorFlow puts what it was doing before it: a headline, for each node "Detected at node", its stack,
+    "Node: …", and the number of errors if several nodes failed.
+    """
     text = getattr(error, "message", None) or str(error)
-    return text.strip().split("\n")[0].rstrip(".")
+    lines = _NODES.sub("", text).strip().splitlines()
+    said = [line.strip() for line in lines if line.strip() and not _HEADLINE.match(line)]
+    cause = _NUMBER.sub("", said[0]) if said else type(error).__name__
+    return (cause if len(cause) <= _LONGEST_CAUSE else cause[: _LONGEST_CAUSE - 1] + "…").rstrip(".")
 
 
 def _refusal(error: tf.errors.InvalidArgumentError, signature: str) -> InvalidRequestError | EngineError:
     found = _ASSERTION.search(error.message)
     if found is None:
-        return EngineError(f"signature `{signature}` failed: {_first_line(error)}.")
+        return EngineError(f"signature `{signature}` failed: {_cause(error)}.")
     text = f"{found['text']}{found['values']}".replace("\\'", "'")
     field = re.search(r"`(\w+)`", text)
     return InvalidRequestError(text, field=field[1] if field else None)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from models.contract.errors import EngineError, InvalidRequestError, PackageError
-from serving.runners.session_model import SessionModel
+from serving.runners.session_model import SessionModel, _cause
 
 ALONE = """
 import json, sys
@@ -109,6 +110,49 @@ def test_wrong_inputs_are_named(model: SessionModel):
         model.call("nothing")
     with pytest.raises(EngineError, match="`tokenize` failed"):
         model.call("tokenize", text=np.array([[b"a"]], object))
+
+
+def test_a_failure_tells_its_cause_in_one_line(model: SessionModel):
+    row = np.ones(1, np.int32)
+    sampling = {"temperature": 0.0 * row, "top_k": 0 * row, "top_p": row, "min_p": 0 * row, "seed": row}
+    table = 1 + np.arange(4)[None]
+    ids = {"ids": [[5, 99_999]], "lengths": 2 * row, "start": 0 * row}
+    cause = r"^signature `prefill` failed: indices\[0,1\] = 99999 is not in \[0, 273\)\.$"
+    with pytest.raises(EngineError, match=cause):
+        model.call("prefill", **ids, block_table=table, **sampling)
+    stops = {"stop_ids": -row[None], "steps": 1}
+    cause = r"^signature `decode` failed: indices\[0\S* = -7 is not in .*\.$"
+    with pytest.raises(EngineError, match=cause):
+        model.call("decode", last_id=-7 * row, length=row, block_table=table, **stops, **sampling)
+
+
+HEAD = "Graph execution error:\n\n"
+NODE = """Detected at node 'a/b' defined at (most recent call last):
+  File "x.py", line 3, in <module>
+    f(1)
+Node: 'a/b'
+"""
+CAUSE = "indices[0] = 9 is not in [0, 9)"
+TRAIL = "\n\t [[{{node a/b}}]]\n\t [[c/_11]]"
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("Cannot feed this.", "Cannot feed this"),
+        (f"{HEAD}{CAUSE}", CAUSE),
+        (f"{HEAD}{NODE}{CAUSE}{TRAIL}", CAUSE),
+        (
+            f"{HEAD}{NODE}{NODE}2 root error(s) found.\n  (0) INVALID_ARGUMENT:  {CAUSE}{TRAIL}\n"
+            f"  (1) INTERNAL: other\n0 successful operations.",
+            CAUSE,
+        ),
+        (f"{HEAD}{NODE}" + "x" * 999, "x" * 299 + "…"),
+        ("", "ResourceExhaustedError"),
+    ],
+)
+def test_the_cause_is_what_follows_the_nodes(message: str, cause: str):
+    assert _cause(tf.errors.ResourceExhaustedError(None, None, message)) == cause
 
 
 def test_a_directory_without_a_model_is_refused(tmp_path: Path):
