@@ -57,7 +57,12 @@ _PEERS = ("pytorch", "ctranslate2", "llamacpp", "kerashub")
 
 @click.group(name="bench")
 def command() -> None:
-    """Measure Tokenmill beside others, in turns on this machine."""
+    """Measure Tokenmill beside others, in turns on this machine.
+
+    \b
+    Example:
+      tokenmill bench decode --random gpt2 --peers none
+    """
 
 
 @command.command(name="decode")
