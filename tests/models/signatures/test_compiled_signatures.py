@@ -74,19 +74,22 @@ def both(calls: Calls, lengths: list[int], steps: int, **how: Any) -> list[dict[
     return made
 
 
-def compare(calls: Calls, lengths: list[int]) -> None:
-    for steps, how in ((1, {}), (5, {}), (MAX_XLA_STEPS, {"temperature": 1.0, "top_p": 0.9})):
-        plain, compiled = both(calls, lengths, steps, **how)
-        assert compiled["ids"].shape == (len(lengths), steps)
-        assert compiled["ids"].tolist() == plain["ids"].tolist()
-        assert compiled["top_ids"].tolist() == plain["top_ids"].tolist()
-        for name in ("logprobs", "top_logprobs", "after"):
-            np.testing.assert_allclose(compiled[name], plain[name], atol=1e-4)
+WORK = [(1, {}), (5, {}), (MAX_XLA_STEPS, {"temperature": 1.0, "top_p": 0.9})]
+
+
+def largest_difference(plain: dict[str, np.ndarray], compiled: dict[str, np.ndarray]) -> float:
+    """Of log-probabilities, those of the next call included."""
+    return max(np.abs(compiled[name] - plain[name]).max() for name in ("logprobs", "top_logprobs", "after"))
 
 
 @pytest.mark.parametrize("lengths", [[9], [3, 12, 7]])
 def test_compiled_steps_are_those_of_decode(throughput: Calls, lengths: list[int]):
-    compare(throughput, lengths)
+    for steps, how in WORK:
+        plain, compiled = both(throughput, lengths, steps, **how)
+        assert compiled["ids"].shape == (len(lengths), steps)
+        assert compiled["ids"].tolist() == plain["ids"].tolist()
+        assert compiled["top_ids"].tolist() == plain["top_ids"].tolist()
+        assert largest_difference(plain, compiled) < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -94,7 +97,12 @@ def test_compiled_steps_are_those_of_decode(throughput: Calls, lengths: list[int
     [("latency", "float32"), ("latency", "bfloat16"), ("latency", "int8"), ("throughput", "int8")],
 )
 def test_so_they_are_in_every_form_of_the_weights(tiny_checkpoint: Path, profile: str, dtype: str):
-    compare(Calls(tiny_checkpoint, profile, dtype), [9])
+    calls = Calls(tiny_checkpoint, profile, dtype)
+    for steps, how in WORK:
+        plain, compiled = both(calls, [9], steps, **how)
+        assert compiled["ids"].tolist() == plain["ids"].tolist()
+        assert compiled["top_ids"].tolist() == plain["top_ids"].tolist()
+        assert largest_difference(plain, compiled) < 1e-4
 
 
 def test_places_behind_the_last_step_are_not_written(throughput: Calls):

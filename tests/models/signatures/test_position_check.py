@@ -115,7 +115,9 @@ def test_what_lies_beyond_is_refused_by_name_and_writes_nothing(
 )
 def test_the_last_position_is_taken(driver: PagedDriver, call: tuple[str, dict[str, Any]]):
     name, inputs = call
-    driver.call(name, **inputs, **sampling_rows(1))
+    made = driver.call(name, **inputs, **sampling_rows(1))
+    assert all(np.isfinite(value).all() for key, value in made.items() if "logprob" in key)
+    assert any("logprob" in key for key in made)
 
 
 def test_rows_that_fill_up_a_batch_are_taken(driver: PagedDriver):
