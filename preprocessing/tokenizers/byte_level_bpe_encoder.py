@@ -10,6 +10,7 @@ from preprocessing.tokenizers.sentencepiece_merger import SentencepieceMerger
 from preprocessing.tokenizers.special_matcher import SpecialMatcher
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
 from preprocessing.tokenizers.vector_merger import VectorMerger
+from preprocessing.tokenizers.word_pattern import WordPattern
 from preprocessing.tokenizers.word_splitter import WordSplitter
 
 
@@ -25,7 +26,7 @@ class ByteLevelBpeEncoder(tf.Module):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__()
-        self._splitter = WordSplitter(spec.individual_digits)
+        self._splitter = WordSplitter(spec.pattern == WordPattern.GPT2_DIGITS)
         self._matcher = SpecialMatcher(spec.specials) if spec.specials else None
         self._merger = _merger(spec)
 

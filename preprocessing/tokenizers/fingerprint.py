@@ -7,8 +7,9 @@ import json
 
 from preprocessing.tokenizers.character_classes import character_classes
 from preprocessing.tokenizers.tokenizer_spec import BYTES, TokenizerSpec
+from preprocessing.tokenizers.word_pattern import WordPattern
 
-_VERSION = 1
+_VERSION = 2
 """Raise it when the same files start to give other ids."""
 
 
@@ -20,11 +21,13 @@ def fingerprint(spec: TokenizerSpec) -> str:
         "vocab": sorted(spec.vocab.items()),
         "merges": spec.merges,
         "specials": sorted(spec.specials.items()),
-        "individual_digits": spec.individual_digits,
+        "pattern": spec.pattern,
+        "nfc": spec.nfc,
+        "ignore_merges": spec.ignore_merges,
     }
     digest = hashlib.sha256(json.dumps(decisive).encode())
     if spec.kind != BYTES:
-        digest.update(character_classes(spec.individual_digits).tobytes())
+        digest.update(character_classes(spec.pattern == WordPattern.GPT2_DIGITS).tobytes())
     return digest.hexdigest()
 
 

@@ -58,7 +58,7 @@ def _spec(file: Path) -> TokenizerSpec:
         vocab=parts.vocab,
         merges=parts.merges,
         specials=parts.specials,
-        individual_digits=parts.individual_digits,
+        pattern=parts.pattern,
         bos_id=_token_id(config_file, "bos_token", bos, parts),
         add_bos=bool(parts.bos) or _add_bos(config_file, config, bos),
         eos_ids=_eos_ids(file.parent / _GENERATION, config_file, config, parts),

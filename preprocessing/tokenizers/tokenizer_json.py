@@ -10,6 +10,7 @@ from typing import Any
 from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS
 from preprocessing.tokenizers.refusal import read_json_object, refusal
 from preprocessing.tokenizers.special_matcher import overlapping
+from preprocessing.tokenizers.word_pattern import WordPattern
 
 _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "dropout": (None, 0),
@@ -35,14 +36,14 @@ class TokenizerJson:
         vocab: token in the byte alphabet → id.
         merges: the most urgent first.
         specials: content of each special token → id.
-        individual_digits: numeric characters are words of their own.
+        pattern: how text is split into words.
         bos: content of the special token that the post-processor puts first, or None.
     """
 
     vocab: dict[str, int]
     merges: tuple[tuple[str, str], ...]
     specials: dict[str, int]
-    individual_digits: bool
+    pattern: WordPattern
     bos: str | None
 
 
@@ -67,7 +68,7 @@ def read_tokenizer_json(path: Path) -> TokenizerJson:
     mergeable = next((content for content in specials if content in made), None)
     if mergeable is not None:
         raise refusal(path, "added_tokens", mergeable, "special tokens that no merge makes from text")
-    return TokenizerJson(vocab, merges, specials, _individual_digits(path, raw), _bos(path, raw, specials))
+    return TokenizerJson(vocab, merges, specials, _pattern(path, raw), _bos(path, raw, specials))
 
 
 def _check_plain(path: Path, raw: dict[str, Any]) -> None:
@@ -166,13 +167,13 @@ def _check_matchable(path: Path, added: list[dict[str, Any]], specials: dict[str
         raise refusal(path, f"added_tokens[{hidden!r}].normalized", True, "false")
 
 
-def _individual_digits(path: Path, raw: dict[str, Any]) -> bool:
+def _pattern(path: Path, raw: dict[str, Any]) -> WordPattern:
     steps = _flatten(raw.get("pre_tokenizer"), "pretokenizers")
     if not steps or not _is_byte_level(steps[-1]):
         raise refusal(path, "pre_tokenizer", raw.get("pre_tokenizer"), _PRE_TOKENIZERS)
     if steps[:-1] not in ([], [{"type": "Digits", "individual_digits": True}]):
         raise refusal(path, "pre_tokenizer", raw.get("pre_tokenizer"), _PRE_TOKENIZERS)
-    return len(steps) == 2
+    return WordPattern.GPT2_DIGITS if len(steps) == 2 else WordPattern.GPT2
 
 
 def _is_byte_level(step: dict[str, Any]) -> bool:

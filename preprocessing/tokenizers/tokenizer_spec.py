@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from preprocessing.tokenizers.byte_alphabet import token_to_bytes
+from preprocessing.tokenizers.word_pattern import WordPattern
 
 BYTE_LEVEL_BPE = "byte_level_bpe"
 BYTES = "bytes"
@@ -19,22 +20,26 @@ class TokenizerSpec:
         vocab: the model's vocabulary in the byte alphabet, token → id; may hold special tokens too.
         merges: pairs of tokens, the most urgent first.
         specials: content of each special token → id.
-        individual_digits: every numeric character is a word of its own.
+        pattern: how text is split into words.
         bos_id: begin-of-sequence id or None.
         add_bos: whether a prompt starts with bos_id.
         eos_ids: ids that end an answer, ascending.
         chat_template: Jinja source or None.
+        nfc: text is brought into Unicode normalisation form C first.
+        ignore_merges: a word that is a token becomes it without merging.
     """
 
     kind: str
     vocab: dict[str, int]
     merges: tuple[tuple[str, str], ...]
     specials: dict[str, int]
-    individual_digits: bool
+    pattern: WordPattern
     bos_id: int | None
     add_bos: bool
     eos_ids: tuple[int, ...]
     chat_template: str | None
+    nfc: bool = False
+    ignore_merges: bool = False
 
     @property
     def vocab_size(self) -> int:
