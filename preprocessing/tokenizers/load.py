@@ -54,7 +54,7 @@ def _spec(file: Path) -> TokenizerSpec:
     _check_config(config_file, config, parts)
     bos = parts.bos or _content(config.get("bos_token"))
     return TokenizerSpec(
-        kind=BYTE_LEVEL_BPE if parts.merges or not parts.vocab.keys() >= LETTER_SET else BYTES,
+        kind=BYTES if _is_bytes(parts) else BYTE_LEVEL_BPE,
         vocab=parts.vocab,
         merges=parts.merges,
         specials=parts.specials,
@@ -63,7 +63,16 @@ def _spec(file: Path) -> TokenizerSpec:
         add_bos=bool(parts.bos) or _add_bos(config_file, config, bos),
         eos_ids=_eos_ids(file.parent / _GENERATION, config_file, config, parts),
         chat_template=_chat_template(file.parent / _TEMPLATE, config_file, config),
+        nfc=parts.nfc,
+        ignore_merges=parts.ignore_merges,
+        added=parts.added,
     )
+
+
+def _is_bytes(parts: TokenizerJson) -> bool:
+    """Whether every byte of a text is a token, whatever text it is."""
+    changes = parts.merges or parts.added or parts.nfc
+    return not changes and parts.vocab.keys() >= LETTER_SET
 
 
 def _check_config(file: Path, config: dict[str, Any], parts: TokenizerJson) -> None:
@@ -73,7 +82,7 @@ def _check_config(file: Path, config: dict[str, Any], parts: TokenizerJson) -> N
             raise refusal(file, name, config[name], "false")
     for index, token in (config.get("added_tokens_decoder") or {}).items():
         content = token.get("content")
-        if parts.specials.get(content) != int(index):
+        if {**parts.added, **parts.specials}.get(content) != int(index):
             supported = "the added tokens of tokenizer.json"
             raise refusal(file, "added_tokens_decoder", {index: content}, supported)
 
@@ -85,7 +94,7 @@ def _content(token: str | dict[str, Any] | None) -> str | None:
 def _token_id(file: Path, field: str, content: str | None, parts: TokenizerJson) -> int | None:
     if content is None:
         return None
-    index = parts.specials.get(content, parts.vocab.get(content))
+    index = parts.specials.get(content, parts.added.get(content, parts.vocab.get(content)))
     if index is None:
         raise CheckpointError(
             f"{file}: `{field}` is {content!r}, which tokenizer.json does not have.", field=field

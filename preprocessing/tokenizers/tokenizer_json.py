@@ -38,6 +38,9 @@ class TokenizerJson:
         specials: content of each special token → id.
         pattern: how text is split into words.
         bos: content of the special token that the post-processor puts first, or None.
+        nfc: whether the normalizer is NFC.
+        ignore_merges: whether a word that is a token becomes it without merging.
+        added: content of each added token that is not special → id.
     """
 
     vocab: dict[str, int]
@@ -45,6 +48,9 @@ class TokenizerJson:
     specials: dict[str, int]
     pattern: WordPattern
     bos: str | None
+    nfc: bool
+    ignore_merges: bool
+    added: dict[str, int]
 
 
 def read_tokenizer_json(path: Path) -> TokenizerJson:
@@ -68,7 +74,16 @@ def read_tokenizer_json(path: Path) -> TokenizerJson:
     mergeable = next((content for content in specials if content in made), None)
     if mergeable is not None:
         raise refusal(path, "added_tokens", mergeable, "special tokens that no merge makes from text")
-    return TokenizerJson(vocab, merges, specials, _pattern(path, raw), _bos(path, raw, specials))
+    return TokenizerJson(
+        vocab=vocab,
+        merges=merges,
+        specials=specials,
+        pattern=_pattern(path, raw),
+        bos=_bos(path, raw, specials),
+        nfc=False,
+        ignore_merges=False,
+        added={},
+    )
 
 
 def _check_plain(path: Path, raw: dict[str, Any]) -> None:

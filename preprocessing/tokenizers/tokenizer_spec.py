@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from preprocessing.tokenizers.byte_alphabet import token_to_bytes
 from preprocessing.tokenizers.word_pattern import WordPattern
@@ -27,6 +27,8 @@ class TokenizerSpec:
         chat_template: Jinja source or None.
         nfc: text is brought into Unicode normalisation form C first.
         ignore_merges: a word that is a token becomes it without merging.
+        added: content → id of added tokens that are not special: any text that holds their content
+            becomes them, before it is split into words.
     """
 
     kind: str
@@ -40,16 +42,17 @@ class TokenizerSpec:
     chat_template: str | None
     nfc: bool = False
     ignore_merges: bool = False
+    added: dict[str, int] = field(default_factory=dict)
 
     @property
     def vocab_size(self) -> int:
         """Largest id + 1; ids between may be unused."""
-        return max([*self.vocab.values(), *self.specials.values()]) + 1
+        return max([*self.vocab.values(), *self.specials.values(), *self.added.values()]) + 1
 
     def token_bytes(self) -> list[bytes]:
         """Bytes of ids 0 … vocab_size − 1; none for an unused id."""
         table = [b""] * self.vocab_size
-        for tokens in (self.vocab, self.specials):
+        for tokens in (self.vocab, self.specials, self.added):
             for token, index in tokens.items():
                 table[index] = token_to_bytes(token)
         return table
