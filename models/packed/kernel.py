@@ -53,29 +53,47 @@ class Kernel:
 
     def rows(self, ids: tf.Tensor) -> tf.Tensor:
         """Rows as they lie, those of an embedding: ids [...] int32 → [..., in] float32."""
-        found = tf.cast(tf.gather(self._values, ids), tf.float32)
+        found = tf.gather(self._values, ids)
+        if self._compiled and self._form.dtype != "float32":
+            # Or XLA widens the whole matrix once, before the loop, and looks rows up in the wide one.
+            found = xla_optimization_barrier([found])[0]
+        found = tf.cast(found, tf.float32)
         return found if self._scales is None else found * tf.gather(self._scales, ids)[..., None]
 
     def _plain_product(self, x: tf.Tensor, few_rows: bool) -> tf.Tensor:
-        values = self._values
-        if self._form.dtype != "float32":
-            if self._compiled:
-                # Without the barrier XLA widens the matrix once, before a loop, and streams the wide one.
-                values, x = xla_optimization_barrier([values, x])
-            y = tf.matmul(x, tf.cast(values, tf.float32), transpose_b=True)
-            # Without this one it takes a bias into the product, and the widened matrix is written out.
-            return xla_optimization_barrier([y])[0] if self._compiled else y
         if self._compiled:
-            return self._sliced_product(x)
+            # The number of rows is known when XLA compiles, which drops the other branch.
+            return tf.cond(
+                tf.equal(tf.shape(x)[0], 1), lambda: self._row_product(x), lambda: self._sliced_product(x)
+            )
+        values = tf.cast(self._values, tf.float32)
         if few_rows:
             return tf.matmul(x, values, transpose_b=True)
         # As a batch of one it goes to oneDNN's newer kernel, which takes a transpose without loss.
         return tf.matmul(x[None], values[None], transpose_b=True)[0]
 
+    def _row_product(self, x: tf.Tensor) -> tf.Tensor:
+        """One row: XLA makes the product a loop of its own, a share of the outputs for each core.
+
+        Only a factor that something is computed from goes into that loop, so float32 is multiplied by
+        one. The row must not go in, or what makes it is computed again for each output; XLA leaves out
+        what ends in a division. A one that it does not see through: 0 · x is not 0 for all x.
+        """
+        one = x[:1, :1] * 0 + 1
+        # Without the barrier XLA widens the matrix once, before a loop, and streams the wide one.
+        values, x = xla_optimization_barrier([self._values, x / one])
+        wide = values * one if self._form.dtype == "float32" else tf.cast(values, tf.float32)
+        # Without this one it takes a bias into the product, and the widened matrix is written out.
+        return xla_optimization_barrier([tf.matmul(x, wide, transpose_b=True)])[0]
+
     def _sliced_product(self, x: tf.Tensor) -> tf.Tensor:
         """A slice of the outputs per core, the matrix on the left: it is read once, as it lies."""
-        outputs, inputs = self._values.shape
-        slices = tf.reshape(self._values, [self._cores, outputs // self._cores, inputs])
+        values = self._values
+        if self._form.dtype != "float32":
+            values, x = xla_optimization_barrier([values, x])
+            values = tf.cast(values, tf.float32)
+        outputs, inputs = values.shape
+        slices = tf.reshape(values, [self._cores, outputs // self._cores, inputs])
         rows = tf.broadcast_to(x[None], [self._cores, tf.shape(x)[0], inputs])
         y = tf.reshape(tf.matmul(slices, rows, transpose_b=True), [outputs, tf.shape(x)[0]])
         return tf.transpose(y)
