@@ -1,0 +1,214 @@
+"""NfcNormalizer: Unicode normalisation form C, as graph operations.
+
+The algorithm is that of Unicode Standard Annex 15: decompose, bring combining marks into order, join.
+Each step takes all texts at once. Most texts are in form C already, which a look at their code points
+shows; otherwise only starters that something follows, and what follows them, are worked on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.tokenizers.graph_constant import graph_constant
+from preprocessing.tokenizers.nfc_tables import LEADING, SYLLABLES, TRAILING, VOWELS, nfc_tables, pair_key
+
+_PAGE_BITS = 8
+_PAGE = 1 << _PAGE_BITS
+_NEVER = -1
+
+
+class NfcNormalizer(tf.Module):
+    """Brings texts into form C exactly as Hugging Face's NFC normalizer does.
+
+    Cost grows with the length of the texts, for a row of combining marks with that of sorting it; the
+    number of steps is that of the parts of a code point, whatever the texts.
+
+    Raises:
+        CheckpointError: see `nfc_tables`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        tables = nfc_tables()
+        pages = [page.tobytes() for page in tables.kind.reshape(-1, _PAGE)]
+        offset = {page: index * _PAGE for index, page in enumerate(dict.fromkeys(pages))}
+        self._page = graph_constant(np.array([offset[page] for page in pages], np.int32))
+        self._kind = graph_constant(np.frombuffer(b"".join(offset), np.uint8))
+        self._order = graph_constant(tables.order)
+        self._is_boundary = graph_constant(tables.is_boundary)
+        self._is_unsettled = graph_constant(tables.is_unsettled)
+        self._is_second = graph_constant(tables.is_second)
+        self._decomposable = graph_constant(tables.decomposable)
+        self._decomposition = graph_constant(tables.decomposition)
+        self._decomposition_splits = graph_constant(tables.decomposition_splits)
+        self._pairs = graph_constant(tables.pairs)
+        self._composites = graph_constant(tables.composites)
+        self._first_point = int(np.flatnonzero(tables.kind)[0])
+
+    def normalize(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Normalise texts, each by itself: nothing is joined or brought into order across rows.
+
+        Args:
+            points: [B, None] int32 code points.
+
+        Returns:
+            [B, None] int32.
+        """
+        values, rows = points.values, points.row_splits
+        values, rows = tf.cond(
+            tf.reduce_all(values < self._first_point),
+            lambda: (values, rows),
+            lambda: self._beyond_latin(values, rows),
+        )
+        return tf.RaggedTensor.from_row_splits(values, rows, validate=False)
+
+    def _beyond_latin(self, values: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        kinds = self._kinds(values)
+        return tf.cond(
+            self._may_change(kinds),
+            lambda: self._spliced(values, rows, kinds),
+            lambda: (values, rows),
+        )
+
+    def _kinds(self, points: tf.Tensor) -> tf.Tensor:
+        page = tf.gather(self._page, tf.bitwise.right_shift(points, _PAGE_BITS))
+        return tf.gather(self._kind, page + tf.bitwise.bitwise_and(points, _PAGE - 1))
+
+    def _may_change(self, kinds: tf.Tensor) -> tf.Tensor:
+        """[] bool; false only if all texts are in form C (UAX 15, section 9, "quick check")."""
+        at = tf.where(kinds > 0)[:, 0]
+        kinds = tf.cast(tf.gather(kinds, at), tf.int32)
+        order = tf.gather(self._order, kinds)
+        adjacent = at[1:] == at[:-1] + 1
+        disordered = adjacent & (order[1:] > 0) & (order[:-1] > order[1:])
+        return tf.reduce_any(tf.gather(self._is_unsettled, kinds)) | tf.reduce_any(disordered)
+
+    def _spliced(self, values: tf.Tensor, rows: tf.Tensor, kinds: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The texts with each span replaced that is not a lone starter.
+
+        A span begins at a boundary or where a text does; what is in it depends on nothing else.
+        """
+        edge = tf.zeros([tf.size(values) + 1], tf.bool)
+        edge = tf.tensor_scatter_nd_update(edge, rows[:, None], tf.ones_like(rows, tf.bool))
+        inner = (kinds > 0) & ~edge[:-1]
+        taken = (kinds > 0) | tf.concat([inner[1:], [False]], 0)[: tf.size(values)]
+        at = tf.where(taken)[:, 0]
+        head = tf.gather(edge, at) | tf.gather(self._is_boundary, tf.cast(tf.gather(kinds, at), tf.int32))
+        old = tf.gather(values, at)
+        new, span = self._normalized(old, tf.cumsum(tf.cast(head, tf.int32)) - 1)
+
+        def splice() -> tuple[tf.Tensor, tf.Tensor]:
+            heads = tf.boolean_mask(at, head)[:, None]
+            ends = tf.cast(tf.searchsorted(span, tf.range(tf.size(heads)), side="right"), tf.int64)
+            begins = tf.concat([tf.constant([0], tf.int64), ends], 0)[:-1]
+            # Pieces of `values + new`: an untouched code point, a span at its head, else nothing.
+            count = tf.size(values, tf.int64)
+            begin = tf.range(count)
+            end = begin + tf.cast(~taken, tf.int64)
+            begin = tf.tensor_scatter_nd_update(begin, heads, begins + count)
+            end = tf.tensor_scatter_nd_update(end, heads, ends + count)
+            pieces = tf.ragged.range(begin, end)
+            both = tf.concat([values, new], 0)
+            return tf.gather(both, pieces.values), tf.gather(pieces.row_splits, rows)
+
+        return tf.cond(_equal(old, new), lambda: (values, rows), splice)
+
+    def _normalized(self, points: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Form C of code points [n] int32 and the span of each, ascending from 0: both for the result."""
+        points, span = self._decomposed(points, span)
+        kinds = tf.cast(self._kinds(points), tf.int32)
+        order = tf.gather(self._order, kinds)
+        new_span = tf.concat([[True], span[1:] != span[:-1]], 0)[: tf.size(span)]
+        run = tf.cumsum(tf.cast((order == 0) | new_span, tf.int32))
+        disordered = (run[1:] == run[:-1]) & (order[:-1] > order[1:])
+
+        def ordered() -> tuple[tf.Tensor, tf.Tensor]:
+            width = tf.cast(tf.reduce_max(self._order) + 1, tf.int64)
+            key = tf.cast(run, tf.int64) * width + tf.cast(order, tf.int64)
+            by_key = tf.argsort(key, stable=True)
+            return tf.gather(points, by_key), tf.gather(order, by_key)
+
+        points, order = tf.cond(tf.reduce_any(disordered), ordered, lambda: (points, order))
+        return self._joined(points, order, span)
+
+    def _decomposed(self, points: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Full decompositions; Hangul syllables stay: joining them again would only give them back."""
+        at = tf.searchsorted(self._decomposable, points)
+        at = tf.minimum(at, tf.size(self._decomposable) - 1)
+        found = tf.gather(self._decomposable, at) == points
+        itself = tf.size(self._decomposition) + tf.range(tf.size(points))
+        begin = tf.where(found, tf.gather(self._decomposition_splits, at), itself)
+        end = tf.where(found, tf.gather(self._decomposition_splits, at + 1), itself + 1)
+        pieces = tf.ragged.range(begin, end)
+        both = tf.concat([self._decomposition, points], 0)
+        return tf.gather(both, pieces.values), tf.gather(span, pieces.value_rowids())
+
+    def _joined(self, points: tf.Tensor, order: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Join each starter to the first that can be, until none can: Greek needs three such rounds."""
+
+        def join(_: tf.Tensor, points: tf.Tensor, order: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            starter, second, composite = self._joins(points, order, span)
+            points = tf.tensor_scatter_nd_update(points, starter[:, None], composite)
+            kept = tf.fill([tf.size(points)], True)
+            kept = tf.tensor_scatter_nd_update(kept, second[:, None], tf.zeros_like(second, tf.bool))
+            kept = tf.where(kept)[:, 0]
+            some = tf.size(second) > 0
+            return some, tf.gather(points, kept), tf.gather(order, kept), tf.gather(span, kept)
+
+        some = tf.size(points) > 0
+        _, points, _, span = tf.while_loop(lambda some, *_: some, join, (some, points, order, span))
+        return points, span
+
+    def _joins(
+        self, points: tf.Tensor, order: tf.Tensor, span: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Place [J] int64 of each starter that can be joined, of what it is joined to, and the composite.
+
+        Between them nothing stands that is no mark of a lower order: neither a starter nor, as the marks
+        are in order, a mark of the same.
+        """
+        is_second = tf.gather(self._is_second, tf.cast(self._kinds(points), tf.int32))
+        open_starter = (order[1:] == 0) & (order[:-1] == 0)
+        is_open = open_starter | (order[:-1] < order[1:])
+        candidate = is_second[1:] & is_open & (span[1:] == span[:-1])
+        second = tf.where(candidate)[:, 0] + 1
+        starters = tf.where(order == 0)[:, 0]
+        index = tf.gather(tf.cumsum(tf.cast(order == 0, tf.int32)), second - 1) - 1
+        # A text may begin with marks: the starter before them is another text's, or there is none.
+        starter = tf.gather(tf.concat([starters, [0]], 0), tf.maximum(index, 0))
+        own = (index >= 0) & (tf.gather(span, starter) == tf.gather(span, second))
+        composite = self._composite(tf.gather(points, starter), tf.gather(points, second))
+        hit = own & (composite != _NEVER)
+        starter, second, composite = (tf.boolean_mask(each, hit) for each in (starter, second, composite))
+        first = tf.concat([[True], starter[1:] != starter[:-1]], 0)[: tf.size(starter)]
+        return (
+            tf.boolean_mask(starter, first),
+            tf.boolean_mask(second, first),
+            tf.boolean_mask(composite, first),
+        )
+
+    def _composite(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+        """What two code points, each [n] int32, are joined to, or −1."""
+        key = pair_key(tf.cast(first, tf.int64), tf.cast(second, tf.int64))
+        at = tf.minimum(tf.searchsorted(self._pairs, key), tf.size(self._pairs) - 1)
+        known = tf.gather(self._pairs, at) == key
+        composite = tf.where(known, tf.gather(self._composites, at), _NEVER)
+        # Hangul: The Unicode Standard, section 3.12; each leading consonant and vowel has 28 syllables.
+        block = len(TRAILING) + 1
+        leading, vowel, trailing = first - LEADING.start, second - VOWELS.start, second - TRAILING.start
+        syllable = first - SYLLABLES.start
+        open_syllable = (leading * len(VOWELS) + vowel) * block + SYLLABLES.start
+        composite = tf.where(_within(first, LEADING) & _within(second, VOWELS), open_syllable, composite)
+        closes = _within(first, SYLLABLES) & (syllable % block == 0) & _within(second, TRAILING)
+        return tf.where(closes, first + trailing + 1, composite)
+
+
+def _within(points: tf.Tensor, block: range) -> tf.Tensor:
+    return (points >= block.start) & (points < block.stop)
+
+
+def _equal(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+    """[] bool, for vectors of any two lengths."""
+    shorter = tf.minimum(tf.size(first), tf.size(second))
+    return (tf.size(first) == tf.size(second)) & tf.reduce_all(first[:shorter] == second[:shorter])
