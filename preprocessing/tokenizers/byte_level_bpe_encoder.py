@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.contract.errors import CheckpointError
-from preprocessing.tokenizers.merge_rules import not_self_derivable, used_before_complete
 from preprocessing.tokenizers.sentencepiece_merger import SentencepieceMerger
 from preprocessing.tokenizers.special_matcher import SpecialMatcher
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
-from preprocessing.tokenizers.vector_merger import VectorMerger
-from preprocessing.tokenizers.word_pattern import WordPattern
 from preprocessing.tokenizers.word_splitter import WordSplitter
 
 
@@ -19,31 +15,34 @@ class ByteLevelBpeEncoder(tf.Module):
 
     Args:
         spec: of kind byte-level BPE.
-
-    Raises:
-        CheckpointError: the merge rules can be reproduced by neither way of merging.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__()
-        self._splitter = WordSplitter(spec.pattern == WordPattern.GPT2_DIGITS)
-        self._matcher = SpecialMatcher(spec.specials) if spec.specials else None
-        self._merger = _merger(spec)
+        self._splitter = WordSplitter(spec.pattern, spec.nfc)
+        self._added = SpecialMatcher(spec.added) if spec.added else None
+        self._all = SpecialMatcher({**spec.added, **spec.specials}) if spec.specials else self._added
+        self._merger = SentencepieceMerger(spec)
 
     @property
     def route(self) -> str:
-        """Which proof held: "sentencepiece" (merging by concatenation is exact) or "vector"."""
-        return "sentencepiece" if isinstance(self._merger, SentencepieceMerger) else "vector"
+        """Words are merged by SentencePiece's operation."""
+        return "sentencepiece"
 
     def encode(self, text: tf.Tensor, with_special: bool) -> tf.RaggedTensor:
         """[B] string to [B, None] int32; special tokens become ids only if asked."""
-        words = self._splitter.split(text, self._matcher if with_special else None)
-        unique, index = tf.unique(words.text)
-        ids = tf.gather(self._merger.merge(unique), index)
-        if words.special_id is not None:
-            ids = tf.concat([ids, optional_column(words.special_id)], 1)
-        splits = tf.gather(ids.row_splits, words.row_splits)
-        return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
+        with tf.name_scope("split"):
+            words = self._splitter.split(text, self._all if with_special else self._added)
+        with tf.name_scope("unique"):
+            unique, index = tf.unique(words.text)
+        with tf.name_scope("merge"):
+            merged = self._merger.merge(unique)
+        with tf.name_scope("gather"):
+            ids = tf.gather(merged, index)
+            if words.special_id is not None:
+                ids = tf.concat([ids, optional_column(words.special_id)], 1)
+            splits = tf.gather(ids.row_splits, words.row_splits)
+            return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
 
 
 def optional_column(ids: tf.Tensor) -> tf.RaggedTensor:
@@ -52,17 +51,3 @@ def optional_column(ids: tf.Tensor) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_row_lengths(
         tf.boolean_mask(ids, present), tf.cast(present, tf.int64), validate=False
     )
-
-
-def _merger(spec: TokenizerSpec) -> SentencepieceMerger | VectorMerger:
-    if not not_self_derivable(spec.vocab, spec.merges):
-        return SentencepieceMerger(spec)
-    rule = used_before_complete(spec.merges)
-    if rule:
-        raise CheckpointError(
-            f"`model.merges`: the rule {' '.join(rule)!r} comes before the rules that make its parts, "
-            "so merging cannot be reproduced exactly.",
-            field="model.merges",
-            remedy="Use a tokenizer whose merges are in the order of their training.",
-        )
-    return VectorMerger(spec)

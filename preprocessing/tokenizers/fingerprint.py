@@ -6,15 +6,15 @@ import hashlib
 import json
 
 from preprocessing.tokenizers.character_classes import character_classes
+from preprocessing.tokenizers.nfc_tables import nfc_tables
 from preprocessing.tokenizers.tokenizer_spec import BYTES, TokenizerSpec
-from preprocessing.tokenizers.word_pattern import WordPattern
 
 _VERSION = 2
 """Raise it when the same files start to give other ids."""
 
 
 def fingerprint(spec: TokenizerSpec) -> str:
-    """sha256 in hex over kind, vocabulary, merges, special tokens, split and character classes."""
+    """sha256 in hex over kind, vocabulary, merges, added tokens, split and tables of characters."""
     decisive = {
         "version": _VERSION,
         "kind": spec.kind,
@@ -24,10 +24,14 @@ def fingerprint(spec: TokenizerSpec) -> str:
         "pattern": spec.pattern,
         "nfc": spec.nfc,
         "ignore_merges": spec.ignore_merges,
+        "added": sorted(spec.added.items()),
     }
     digest = hashlib.sha256(json.dumps(decisive).encode())
     if spec.kind != BYTES:
-        digest.update(character_classes(spec.pattern == WordPattern.GPT2_DIGITS).tobytes())
+        digest.update(character_classes(spec.pattern).tobytes())
+    if spec.nfc:
+        for table in vars(nfc_tables()).values():
+            digest.update(table.tobytes())
     return digest.hexdigest()
 
 

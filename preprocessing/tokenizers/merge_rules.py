@@ -1,40 +1,68 @@
-"""Proofs about a vocabulary's merge rules, made once at load.
+"""Which tokens a vocabulary's merge rules make, and in which order of urgency.
 
-Byte-level BPE merges by rule: a pair of tokens merges if a rule names this pair. SentencePiece
-merges by concatenation: a pair merges if its concatenation is a token. Both give the same ids if
-every token has one rule and its own bytes, encoded alone by rule, give that token: suppose the two
-first differ where concatenation joins x and y to a token t that has another rule. No merge has
-crossed the ends of the span xy, so it went as if it stood alone, and alone it would by now be the two
-parts of t's own rule. Hence x and y are these parts.
+Byte-level BPE merges by rule: of the pairs of neighbours that a rule names it merges the most urgent,
+of several the leftmost, until there is none. SentencePiece merges by concatenation: of the pairs whose
+concatenation is a token it merges that of the best score, of several the leftmost. Both give the
+same ids for every word if the tokens are those that `made_tokens` gives, their scores in its order:
+
+1. Where two neighbours of a word cover a token's bytes, no merge has crossed the ends of this span, and
+   those inside were made in the order in which they would be if the span stood alone: the most urgent
+   pair of the word, if it is in the span, is the most urgent of the span. So if the two merge to
+   the token by rule, the token's bytes alone merge to it too, and their last two parts are these two.
+2. So a token that its own bytes, merged alone, do not become is never made in any word; its rules and
+   those with it as a part never apply and may be left out. Every other token is made by one rule only,
+   the one that merges its last two parts alone, whatever other rules it has. The token may have this
+   rule's urgency.
+3. Suppose that merging by concatenation differs from merging by rule for the first time where it joins
+   two neighbours to a token. Until then the span went by rule as if alone; alone it becomes the token,
+   so from these two parts the next step merges them: by the token's one rule. Hence merging by
+   rule may join them too, and as urgency orders tokens as it orders their rules, it does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby, pairwise
 
 from tokenizers.models import BPE
 
 Merges = tuple[tuple[str, str], ...]
 
 
-def not_self_derivable(vocab: dict[str, int], merges: Merges) -> list[str]:
-    """Tokens that merging by concatenation may get wrong: two rules, or their bytes merge otherwise.
+def made_tokens(vocab: dict[str, int], merges: Merges) -> list[str]:
+    """Tokens that merging makes, the most urgent first.
 
-    The reference itself encodes each token's bytes.
+    The reference itself merges each token's bytes.
     """
     reference = BPE(vocab=vocab, merges=list(merges))
-    rules = Counter(left + right for left, right in merges)
-    return [token for token, count in rules.items() if count > 1 or len(reference.tokenize(token)) > 1]
+    ranks: dict[str, list[int]] = {}
+    for rank, (left, right) in enumerate(merges):
+        ranks.setdefault(left + right, []).append(rank)
+    ranks = {token: of for token, of in ranks.items() if _becomes(reference, token)}
+    urgency = {token: of[0] for token, of in ranks.items()}
+    interleaved = _interleaved(ranks)
+    if interleaved:
+        by_rule = {pair: rank for rank, pair in enumerate(merges)}
+        urgency.update((token, _last_rank(token, by_rule)) for token in interleaved)
+    return sorted(urgency, key=urgency.__getitem__)
 
 
-def used_before_complete(merges: Merges) -> tuple[str, str] | None:
-    """The first rule with a part that a rule of the same or a later rank makes; None if there is none.
+def _becomes(reference: BPE, token: str) -> bool:
+    parts = reference.tokenize(token)
+    return len(parts) == 1 and parts[0].value == token
 
-    Without one, merging all occurrences of the most urgent pair at once is merging by rule: a merge
-    never makes a more urgent pair possible.
-    """
-    last_made = {left + right: index for index, (left, right) in enumerate(merges)}
-    for index, pair in enumerate(merges):
-        if any(last_made.get(part, -1) >= index for part in pair):
-            return pair
-    return None
+
+def _interleaved(ranks: dict[str, list[int]]) -> list[str]:
+    """Tokens of several rules with another token's rule between: which rule is theirs matters."""
+    by_rank = sorted((rank, token) for token, of in ranks.items() for rank in of)
+    runs = Counter(token for token, _ in groupby(token for _, token in by_rank))
+    return [token for token, count in runs.items() if count > 1]
+
+
+def _last_rank(token: str, by_rule: dict[tuple[str, str], int]) -> int:
+    """Rank of the rule by which the token's bytes, merged alone, become it."""
+    parts, rank = list(token), -1
+    while len(parts) > 1:
+        rank, at = min((by_rule.get(pair, len(by_rule)), at) for at, pair in enumerate(pairwise(parts)))
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return rank

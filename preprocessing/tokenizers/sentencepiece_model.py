@@ -7,48 +7,51 @@ sentencepiece library is needed: pieces (1), trainer settings (2), normaliser se
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from preprocessing.tokenizers.byte_alphabet import LETTER_SET
 
-SEPARATOR = "\ue000"
-"""A piece of its own, outside the byte alphabet: keeps words apart within one string."""
+BEGIN, END = "\ue003", "\ue000"
+"""Pieces of their own, outside the byte alphabet: keep words apart within one string."""
 
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
 _BPE = 2
 _LETTER_SCORE = -1e6
 _ABSENT = -1
 
 
-def sentencepiece_model(vocab: dict[str, int], merges: Iterable[tuple[str, str]], vocab_size: int) -> bytes:
+def sentencepiece_model(
+    vocab: dict[str, int], made: Sequence[str], whole: Collection[str], vocab_size: int
+) -> bytes:
     """Serialised ModelProto.
 
-    Piece i is token i with −rank as its score; whatever no merge makes (special tokens, unused ids)
-    is a control piece, which text never becomes. Piece vocab_size is the unknown piece, which words
-    in the byte alphabet never need, piece vocab_size + 1 is SEPARATOR.
+    Piece i is token i, of the better score the more urgent it is; whatever text never becomes (special
+    tokens, unused ids) is a control piece. A token that only a whole word becomes is a user-defined
+    piece, which goes before merging, between BEGIN and END. Piece vocab_size is the unknown piece, which
+    words in the byte alphabet never need; END and BEGIN follow.
 
     Args:
         vocab: token in the byte alphabet → id.
-        merges: at most 2^24 rules, the most urgent first, one per token: float32 holds their ranks.
+        made: at most 2^24 tokens that merging makes, the most urgent first: float32 holds their scores.
+        whole: tokens that words become without merging, none of them in `made`.
         vocab_size: number of ids.
     """
     score = dict.fromkeys(LETTER_SET, _LETTER_SCORE)
-    score.update((left + right, -float(rank)) for rank, (left, right) in enumerate(merges))
-    token = {index: token for token, index in vocab.items() if token in score}
-    pieces = [
-        _piece(token[index], score[token[index]], _NORMAL)
-        if index in token
-        else _piece(f"\ue001{index}", 0.0, _CONTROL)
-        for index in range(vocab_size)
-    ]
+    score.update((token, -float(place)) for place, token in enumerate(made))
+    pieces = [_piece(f"\ue001{index}", 0.0, _CONTROL) for index in range(vocab_size)]
+    for token, index in vocab.items():
+        if token in score:
+            pieces[index] = _piece(token, score[token], _NORMAL)
+    for token in whole:
+        pieces[vocab[token]] = _piece(f"{BEGIN}{token}{END}", 0.0, _USER_DEFINED)
     pieces.append(_piece("\ue002", 0.0, _UNKNOWN))
-    pieces.append(_piece(SEPARATOR, _LETTER_SCORE, _NORMAL))
-    return b"".join(pieces) + _message(2, _trainer(vocab_size)) + _message(3, _normalizer())
+    pieces.extend(_piece(mark, _LETTER_SCORE, _NORMAL) for mark in (END, BEGIN))
+    return b"".join(pieces) + _message(2, _trainer(vocab_size, len(pieces))) + _message(3, _normalizer())
 
 
-def _trainer(vocab_size: int) -> bytes:
-    model_type, size, unknown = _integer(3, _BPE), _integer(4, vocab_size + 2), _integer(40, vocab_size)
+def _trainer(unknown_id: int, pieces: int) -> bytes:
+    model_type, size, unknown = _integer(3, _BPE), _integer(4, pieces), _integer(40, unknown_id)
     begin, end, pad = (_integer(field, _ABSENT) for field in (41, 42, 43))
     return model_type + size + unknown + begin + end + pad
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
+from preprocessing.tokenizers.added_tokens import read_added_tokens
 from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS
+from preprocessing.tokenizers.pre_tokenizer_settings import read_pattern
 from preprocessing.tokenizers.refusal import read_json_object, refusal
-from preprocessing.tokenizers.special_matcher import overlapping
 from preprocessing.tokenizers.word_pattern import WordPattern
 
 _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -17,15 +21,12 @@ _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "continuing_subword_prefix": (None, ""),
     "end_of_word_suffix": (None, ""),
     "byte_fallback": (None, False),
-    "ignore_merges": (None, False),
+    "ignore_merges": (None, False, True),
 }
-"""Settings of `model` that would change ids, and their values that do not."""
+"""Settings of `model` that change ids, and their values that are reproduced."""
 
 _MOST_IDS = 1 << 24
 """Merging orders rules by their ranks as float32."""
-
-_BYTE_LEVEL = "ByteLevel with add_prefix_space false and use_regex true"
-_PRE_TOKENIZERS = f"{_BYTE_LEVEL}, alone or after Digits with individual_digits true"
 
 
 @dataclass(frozen=True)
@@ -69,21 +70,20 @@ def read_tokenizer_json(path: Path) -> TokenizerJson:
     vocab = _vocab(path, model)
     _check_model(path, model, vocab)
     merges = _merges(path, model, vocab)
-    specials = _specials(path, raw.get("added_tokens") or [], vocab)
-    made = {left + right for left, right in merges}
-    mergeable = next((content for content in specials if content in made), None)
-    if mergeable is not None:
-        raise refusal(path, "added_tokens", mergeable, "special tokens that no merge makes from text")
-    return TokenizerJson(
+    nfc = bool(_flatten(raw.get("normalizer"), "normalizers"))
+    specials, added = read_added_tokens(path, raw.get("added_tokens") or [], vocab, nfc)
+    parts = TokenizerJson(
         vocab=vocab,
         merges=merges,
         specials=specials,
-        pattern=_pattern(path, raw),
+        pattern=read_pattern(path, _flatten(raw.get("pre_tokenizer"), "pretokenizers")),
         bos=_bos(path, raw, specials),
-        nfc=False,
-        ignore_merges=False,
-        added={},
+        nfc=nfc,
+        ignore_merges=bool(model.get("ignore_merges")),
+        added=added,
     )
+    _check_specials(path, parts, raw["pre_tokenizer"])
+    return parts
 
 
 def _check_plain(path: Path, raw: dict[str, Any]) -> None:
@@ -91,8 +91,8 @@ def _check_plain(path: Path, raw: dict[str, Any]) -> None:
     for field in ("truncation", "padding"):
         if raw.get(field) is not None:
             raise refusal(path, field, raw[field], "null")
-    if _flatten(raw.get("normalizer"), "normalizers"):
-        raise refusal(path, "normalizer", raw["normalizer"], "null")
+    if _flatten(raw.get("normalizer"), "normalizers") not in ([], [{"type": "NFC"}]):
+        raise refusal(path, "normalizer", raw["normalizer"], "null or NFC")
     decoders = _flatten(raw.get("decoder"), "decoders")
     if [step.get("type") for step in decoders] != ["ByteLevel"]:
         raise refusal(path, "decoder", raw.get("decoder"), "ByteLevel")
@@ -111,9 +111,11 @@ def _check_model(path: Path, model: dict[str, Any], vocab: dict[str, int]) -> No
     for name, allowed in _MODEL_SETTINGS.items():
         if model.get(name) not in allowed:
             raise refusal(path, f"model.{name}", model[name], " or ".join(map(repr, allowed)))
-    if model.get("unk_token") is not None and not vocab.keys() >= set(BYTE_LETTERS):
-        supported = "null, or any token if the vocabulary has all 256 bytes"
-        raise refusal(path, "model.unk_token", model["unk_token"], supported)
+    if not vocab.keys() >= set(BYTE_LETTERS):
+        for name in ("unk_token", "ignore_merges"):
+            if model.get(name) not in (None, False):
+                supported = f"{name} only if the vocabulary has all 256 bytes"
+                raise refusal(path, f"model.{name}", model[name], supported)
 
 
 def _vocab(path: Path, model: dict[str, Any]) -> dict[str, int]:
@@ -145,55 +147,19 @@ def _merges(path: Path, model: dict[str, Any], vocab: dict[str, int]) -> tuple[t
     return merges
 
 
-def _specials(path: Path, added: list[dict[str, Any]], vocab: dict[str, int]) -> dict[str, int]:
-    specials: dict[str, int] = {}
-    next_id = len(vocab)
-    for token in added:
-        content, index = token.get("content"), token.get("id")
-        for flag, allowed in (
-            ("special", True),
-            ("single_word", False),
-            ("lstrip", False),
-            ("rstrip", False),
-        ):
-            if token.get(flag, False) is not allowed or not content:
-                raise refusal(
-                    path, f"added_tokens[{content!r}].{flag}", token.get(flag), str(allowed).lower()
-                )
-        if index != vocab.get(content, next_id):
-            supported = f"{vocab.get(content, next_id)}, the id that loading the file gives it"
-            raise refusal(path, f"added_tokens[{content!r}].id", index, supported)
-        next_id += content not in vocab
-        specials[content] = index
-    _check_matchable(path, added, specials)
-    return specials
-
-
-def _check_matchable(path: Path, added: list[dict[str, Any]], specials: dict[str, int]) -> None:
-    as_bytes = {content.encode().decode("latin-1"): index for content, index in specials.items()}
-    content = overlapping(specials) or overlapping(as_bytes)
-    if content:
-        supported = "special tokens that cannot overlap in a text"
-        raise refusal(path, "added_tokens", content, supported)
-    early = [token["content"] for token in added if not token.get("normalized", False)]
-    late = [token["content"] for token in added if token.get("normalized", False)]
-    hidden = next((token for token in late if any(token.startswith(other) for other in early)), None)
-    if hidden:
-        raise refusal(path, f"added_tokens[{hidden!r}].normalized", True, "false")
-
-
-def _pattern(path: Path, raw: dict[str, Any]) -> WordPattern:
-    steps = _flatten(raw.get("pre_tokenizer"), "pretokenizers")
-    if not steps or not _is_byte_level(steps[-1]):
-        raise refusal(path, "pre_tokenizer", raw.get("pre_tokenizer"), _PRE_TOKENIZERS)
-    if steps[:-1] not in ([], [{"type": "Digits", "individual_digits": True}]):
-        raise refusal(path, "pre_tokenizer", raw.get("pre_tokenizer"), _PRE_TOKENIZERS)
-    return WordPattern.GPT2_DIGITS if len(steps) == 2 else WordPattern.GPT2
-
-
-def _is_byte_level(step: dict[str, Any]) -> bool:
-    plain = step.get("add_prefix_space", True) is False and step.get("use_regex", True) is True
-    return step.get("type") == "ByteLevel" and plain
+def _check_specials(path: Path, parts: TokenizerJson, pre_tokenizer: dict[str, Any]) -> None:
+    """Refuse special tokens that ordinary text could become."""
+    made = {left + right for left, right in parts.merges}
+    bare = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "pre_tokenizer": pre_tokenizer}
+    splitter = Tokenizer.from_str(json.dumps(bare)).pre_tokenizer
+    for content in parts.specials:
+        if content in made:
+            raise refusal(path, "added_tokens", content, "special tokens that no merge makes from text")
+        is_whole = parts.ignore_merges and content in parts.vocab
+        if is_whole and len(splitter.pre_tokenize_str(content)) == 1:
+            raise refusal(
+                path, "added_tokens", content, "special tokens that are no word beside ignore_merges"
+            )
 
 
 def _bos(path: Path, raw: dict[str, Any], specials: dict[str, int]) -> str | None:

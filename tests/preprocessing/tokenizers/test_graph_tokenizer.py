@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from preprocessing.tokenizers import GraphTokenizer, load_tokenizer, write_byte_tokenizer
 from preprocessing.tokenizers.character_classes import character_classes
+from preprocessing.tokenizers.word_pattern import WordPattern
 from tests.preprocessing.tokenizers import vocabularies
 
 
@@ -132,7 +133,7 @@ def test_signatures_of_one_graph_share_its_tables(tokenizer: GraphTokenizer, tmp
         archive.add_endpoint(f"tokenize_{index}", _endpoint(tokenizer))
     archive.write_out(str(tmp_path), verbose=False)
     raw = (tmp_path / "saved_model.pb").read_bytes()
-    table = np.unique(character_classes(True).reshape(-1, 256), axis=0)
+    table = np.unique(character_classes(WordPattern.GPT2_DIGITS).reshape(-1, 256), axis=0)
     assert raw.count(max(table, key=lambda page: len(set(page))).tobytes()) == 1
 
 

@@ -33,13 +33,13 @@ def template(*parts: dict[str, Any]) -> dict[str, Any]:
 TEXT, BOS = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": START, "type_id": 0}}
 
 REFUSED = {
-    "normalizer": set_in("normalizer", to={"type": "NFC"}),
+    "normalizer": set_in("normalizer", to={"type": "NFKC"}),
     "truncation": set_in("truncation", to={"max_length": 5}),
     "padding": set_in("padding", to={"strategy": "BatchLongest"}),
     "decoder": set_in("decoder", to={"type": "Metaspace"}),
     "model.type": set_in("model", "type", to="Unigram"),
     "model.byte_fallback": set_in("model", "byte_fallback", to=True),
-    "model.ignore_merges": set_in("model", "ignore_merges", to=True),
+    "model.ignore_merges": set_in("model", "ignore_merges", to="always"),
     "model.dropout": set_in("model", "dropout", to=0.1),
     "model.continuing_subword_prefix": set_in("model", "continuing_subword_prefix", to="##"),
     "model.end_of_word_suffix": set_in("model", "end_of_word_suffix", to="</w>"),
@@ -48,7 +48,7 @@ REFUSED = {
     "model.merges ": lambda value: value["model"]["merges"].append(value["model"]["merges"][0]),
     "model.merges": set_in("model", "merges", 0, to=["qq", "zz"]),
     "post_processor": set_in("post_processor", to=template(TEXT, BOS)),
-    "added_tokens['<|endoftext|>'].special": set_in("added_tokens", 0, "special", to=False),
+    "added_tokens['<|endoftext|>'].special": set_in("added_tokens", 0, "special", to="yes"),
     "added_tokens['<|endoftext|>'].lstrip": set_in("added_tokens", 0, "lstrip", to=True),
     "added_tokens['<|endoftext|>'].rstrip": set_in("added_tokens", 0, "rstrip", to=True),
     "added_tokens['<|endoftext|>'].single_word": set_in("added_tokens", 0, "single_word", to=True),

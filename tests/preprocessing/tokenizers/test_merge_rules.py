@@ -1,74 +1,79 @@
 from __future__ import annotations
 
-from pathlib import Path
+import random
+from itertools import pairwise
 
-import pytest
-import tensorflow as tf
+from tokenizers.models import BPE
 
-from models.contract.errors import CheckpointError
-from preprocessing.tokenizers import load_tokenizer
-from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS
-from preprocessing.tokenizers.load import read_spec
-from preprocessing.tokenizers.merge_rules import not_self_derivable, used_before_complete
-from preprocessing.tokenizers.sentencepiece_merger import SentencepieceMerger
-from tests.preprocessing.tokenizers import vocabularies
+from preprocessing.tokenizers.merge_rules import Merges, made_tokens
 
 
 def vocab_of(*merges: tuple[str, str]) -> dict[str, int]:
-    tokens = dict.fromkeys([*"abcd", *("".join(rule) for rule in merges)])
+    tokens = dict.fromkeys([*"abcd", *(token for rule in merges for token in (*rule, "".join(rule)))])
     return {token: index for index, token in enumerate(tokens)}
 
 
-def test_rules_in_the_order_of_training_are_self_derivable():
-    merges = (("a", "b"), ("ab", "c"), ("c", "d"))
-    assert not_self_derivable(vocab_of(*merges), merges) == []
+def made(*merges: tuple[str, str]) -> list[str]:
+    return made_tokens(vocab_of(*merges), merges)
 
 
-def test_a_token_with_two_rules_is_found():
-    merges = (("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc"))
-    assert not_self_derivable(vocab_of(*merges), merges) == ["abc"]
+def by_concatenation(word: str, tokens: list[str]) -> list[str]:
+    place = {token: index for index, token in enumerate(tokens)}
+    parts = list(word)
+    while len(parts) > 1:
+        best, at = min(
+            (place.get(left + right, len(place)), at) for at, (left, right) in enumerate(pairwise(parts))
+        )
+        if best == len(place):
+            break
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts
 
 
-def test_a_token_whose_bytes_merge_otherwise_is_found():
-    merges = (("a", "b"), ("b", "c"), ("a", "bc"))
-    assert not_self_derivable(vocab_of(*merges), merges) == ["abc"]
+def some_rules(rng: random.Random) -> Merges:
+    """Few letters, so that rules meet: in the order of training, with every rule of a token, or in none."""
+    tokens, rules = list("ab"), []
+    for _ in range(rng.randrange(2, 14)):
+        pair = rng.choice(tokens), rng.choice(tokens)
+        if len("".join(pair)) <= 8 and pair not in rules:
+            rules.append(pair)
+            tokens.append("".join(pair))
+    if rng.random() < 0.5:
+        every = [(token[:at], token[at:]) for token in tokens for at in range(1, len(token))]
+        rules.extend(rule for rule in dict.fromkeys(every) if {*rule} <= {*tokens} and rule not in rules)
+    if rng.random() < 0.6:
+        rng.shuffle(rules)
+    return tuple(rules)
 
 
-@pytest.mark.parametrize(
-    ("merges", "expected"),
-    [
-        ((("a", "b"), ("ab", "c")), None),
-        ((("ab", "c"), ("a", "b")), ("ab", "c")),
-        ((("a", "b"), ("b", "c"), ("ab", "c"), ("abc", "d"), ("a", "bc")), ("abc", "d")),
-    ],
-)
-def test_a_rule_before_those_that_make_its_parts_is_found(merges, expected):
-    assert used_before_complete(merges) == expected
+def test_rules_in_the_order_of_training_make_their_tokens_in_this_order():
+    assert made(("a", "b"), ("ab", "c"), ("c", "d")) == ["ab", "abc", "cd"]
 
 
-def test_a_perturbed_vocabulary_is_caught_and_still_exact(tmp_path: Path):
-    path = vocabularies.write(tmp_path / "tokenizer.json", vocabularies.resplit_json())
-    tokenizer = load_tokenizer(path)
-    assert tokenizer.route == "vector"
-    pieces = [token.decode("utf-8", "replace") for token in tokenizer.token_bytes]
-    texts = vocabularies.nasty_texts(5, 1200, pieces)
-    assert tokenizer.encode_batch(texts) == vocabularies.reference_ids(vocabularies.reference(path), texts)
+def test_a_token_of_several_rules_has_the_urgency_of_the_one_that_makes_it():
+    assert made(("a", "b"), ("a", "bc"), ("c", "d"), ("ab", "c")) == ["ab", "cd", "abc"]
+    assert made(("b", "c"), ("a", "bc"), ("c", "d"), ("ab", "c")) == ["bc", "abc", "cd"]
 
 
-def test_the_perturbed_vocabulary_would_go_wrong_by_concatenation(tmp_path: Path):
-    path = vocabularies.write(tmp_path / "tokenizer.json", vocabularies.resplit_json())
-    spec = read_spec(path)
-    words = ["".join(rule).removeprefix("Ġ") for rule in spec.merges if all(map(str.isascii, rule))]
-    wrong = SentencepieceMerger(spec).merge(tf.constant(words)).to_list()
-    assert wrong != vocabularies.reference_ids(vocabularies.reference(path), words)
+def test_a_token_whose_bytes_merge_otherwise_is_made_nowhere():
+    assert made(("a", "b"), ("b", "c"), ("a", "bc")) == ["ab", "bc"]
+    assert made(("a", "b"), ("b", "c"), ("a", "bc"), ("abc", "d")) == ["ab", "bc"]
 
 
-def test_rules_that_neither_way_reproduces_are_refused(tmp_path: Path):
-    value = vocabularies.small_json()
-    merges = [["a", "b"], ["b", "c"], ["ab", "c"], ["abc", "d"], ["a", "bc"]]
-    tokens = dict.fromkeys([*BYTE_LETTERS, *map("".join, merges)])
-    value["added_tokens"] = []
-    value["model"].update(merges=merges, vocab={token: index for index, token in enumerate(tokens)})
-    path = vocabularies.write(tmp_path / "tokenizer.json", value)
-    with pytest.raises(CheckpointError, match=r"model\.merges"):
-        load_tokenizer(path)
+def test_a_token_of_no_rule_is_made_nowhere():
+    assert made(("ab", "c")) == []
+
+
+def test_merging_by_concatenation_is_merging_by_rule_whatever_the_rules():
+    rng = random.Random(3)
+    left_out = 0
+    for _ in range(400):
+        rules = some_rules(rng)
+        vocab = vocab_of(*rules)
+        reference = BPE(vocab=vocab, merges=list(rules))
+        tokens = made_tokens(vocab, rules)
+        left_out += len({"".join(rule) for rule in rules}) - len(tokens)
+        for word in ["".join(rng.choices("ab", k=rng.randrange(1, 24))) for _ in range(12)] + ["a" * 21]:
+            expected = [part.value for part in reference.tokenize(word)]
+            assert by_concatenation(word, tokens) == expected, rules
+    assert left_out > 100

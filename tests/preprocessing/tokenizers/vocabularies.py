@@ -8,7 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from preprocessing.tokenizers.pre_tokenizer_settings import SPLIT_PATTERNS
+from preprocessing.tokenizers.word_pattern import WordPattern
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 DIGITS = {"type": "Digits", "individual_digits": True}
@@ -26,6 +29,16 @@ NASTY = [
     "<|",
     "|>",
     *SPECIALS,
+    "<tool_call>",
+    "\u017f",
+    "'\u017f",
+    "'LL",
+    "'Re",
+    "\n \n",
+    "!\n",
+    "e\u0301",
+    "\u1100\u1161",
+    "\u212b",
 ]
 
 
@@ -64,11 +77,27 @@ def write(path: Path, value: dict[str, Any]) -> Path:
     return path
 
 
+def split_settings(regex: str) -> dict[str, Any]:
+    """The pre-tokenizer of Llama 3 and Qwen2 with this pattern."""
+    split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, {**BYTE_LEVEL, "use_regex": False}]}
+
+
+def regex_of(pattern: WordPattern) -> str:
+    """The regular expression as most files write it."""
+    return next(regex for regex, meant in SPLIT_PATTERNS.items() if meant == pattern)
+
+
 @cache
-def small_vocabulary() -> tuple[dict[str, int], list[list[str]]]:
-    """A vocabulary trained on this repository's own prose: 400 tokens beside the bytes."""
+def small_vocabulary(regex: str | None = None) -> tuple[dict[str, int], list[list[str]]]:
+    """A vocabulary trained on this repository's own prose: 400 tokens beside the bytes.
+
+    Words are those of `regex`, or GPT-2's.
+    """
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=regex is None)
+    split = [pre_tokenizers.Split(Regex(regex), behavior="isolated")] if regex else []
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*split, byte_level])
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=656, initial_alphabet=alphabet, show_progress=False)
     sources = sorted(Path("preprocessing").rglob("*.py"))
@@ -82,6 +111,52 @@ def small_json(*, digits: bool = True) -> dict[str, Any]:
     vocab, merges = small_vocabulary()
     specials = {text: len(vocab) + index for index, text in enumerate(SPECIALS)}
     return tokenizer_json(dict(vocab), [list(rule) for rule in merges], specials, digits=digits)
+
+
+def llama3_json() -> dict[str, Any]:
+    """Of Llama 3's form: every rule that makes a token, words that are tokens of no rule, a first token."""
+    regex = regex_of(WordPattern.LLAMA3)
+    vocab, _ = small_vocabulary(regex)
+    tokens = dict(vocab)
+    for word in ("Ġsplitter", "éĹ", "ĠĠĠĠĠ", "'re", "12", "!!!Ċ", "zqzq"):
+        tokens.setdefault(word, len(tokens))
+    specials = {text: len(tokens) + index for index, text in enumerate(SPECIALS)}
+    value = tokenizer_json(tokens, every_rule(vocab), specials, digits=False)
+    value["pre_tokenizer"] = split_settings(regex)
+    value["model"]["ignore_merges"] = True
+    first = {"SpecialToken": {"id": SPECIALS[0], "type_id": 0}}
+    known = {SPECIALS[0]: {"id": SPECIALS[0], "ids": [specials[SPECIALS[0]]], "tokens": [SPECIALS[0]]}}
+    template = {
+        "type": "TemplateProcessing",
+        "single": [first, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [],
+        "special_tokens": known,
+    }
+    value["post_processor"] = {"type": "Sequence", "processors": [BYTE_LEVEL, template]}
+    return value
+
+
+def qwen2_json() -> dict[str, Any]:
+    """Of Qwen2's form: normalisation form C, and added tokens that are not special."""
+    regex = regex_of(WordPattern.QWEN2)
+    vocab, merges = small_vocabulary(regex)
+    specials = {text: len(vocab) + index for index, text in enumerate(SPECIALS)}
+    value = tokenizer_json(dict(vocab), [list(rule) for rule in merges], specials, digits=False)
+    value["pre_tokenizer"] = split_settings(regex)
+    value["normalizer"] = {"type": "NFC"}
+    value["post_processor"] = {**BYTE_LEVEL, "use_regex": False}
+    value["model"].update(continuing_subword_prefix="", end_of_word_suffix="")
+    for content in ("<tool_call>", "</tool_call>"):
+        last = value["added_tokens"][-1]
+        value["added_tokens"].append({**last, "id": last["id"] + 1, "content": content, "special": False})
+    return value
+
+
+def every_rule(vocab: dict[str, int]) -> list[list[str]]:
+    """All pairs of tokens that make a token, in the order of the tokens' ids: as tiktoken merges."""
+    tokens = sorted(vocab, key=vocab.__getitem__)
+    pairs = ([token[:at], token[at:]] for token in tokens for at in range(1, len(token)))
+    return [pair for pair in pairs if vocab.keys() >= {*pair}]
 
 
 @cache
@@ -139,9 +214,9 @@ def _any_character(point: int) -> str:
     return chr(point) if not 0xD800 <= point < 0xE000 else "\ud7ff"
 
 
-def resplit_json(every: int = 3) -> dict[str, Any]:
-    """The small vocabulary with other rules for some tokens: merging by concatenation goes wrong."""
-    value = small_json()
+def resplit_json(value: dict[str, Any] | None = None, every: int = 3) -> dict[str, Any]:
+    """A vocabulary, the small one if none is given, with other rules for some tokens."""
+    value = value or small_json()
     merges = value["model"]["merges"]
     made: set[str] = set(pre_tokenizers.ByteLevel.alphabet())
     taken = {tuple(rule) for rule in merges}
@@ -152,4 +227,14 @@ def resplit_json(every: int = 3) -> dict[str, Any]:
         if others and index % every == 0:
             merges[index] = list(others[0])
         made.add(token)
+    return value
+
+
+def reordered_json(value: dict[str, Any], seed: int = 11, count: int = 60) -> dict[str, Any]:
+    """A vocabulary some of whose rules have changed places: parts may be made after they are used."""
+    merges = value["model"]["merges"]
+    rng = random.Random(seed)
+    for _ in range(count):
+        first, second = rng.randrange(len(merges)), rng.randrange(len(merges))
+        merges[first], merges[second] = merges[second], merges[first]
     return value
