@@ -80,11 +80,13 @@ class Kernel:
         what ends in a division. A one that it does not see through: 0 · x is not 0 for all x.
         """
         one = x[:1, :1] * 0 + 1
+        if self._form.dtype == "float32":
+            return tf.matmul(x / one, self._values * one, transpose_b=True) / one
         # Without the barrier XLA widens the matrix once, before a loop, and streams the wide one.
         values, x = xla_optimization_barrier([self._values, x / one])
-        wide = values * one if self._form.dtype == "float32" else tf.cast(values, tf.float32)
+        y = tf.matmul(x, tf.cast(values, tf.float32), transpose_b=True)
         # Without this one it takes a bias into the product, and the widened matrix is written out.
-        return xla_optimization_barrier([tf.matmul(x, wide, transpose_b=True)])[0]
+        return xla_optimization_barrier([y])[0]
 
     def _sliced_product(self, x: tf.Tensor) -> tf.Tensor:
         """A slice of the outputs per core, the matrix on the left: it is read once, as it lies."""
