@@ -66,7 +66,7 @@ class NfcNormalizer(tf.Module):
     def _beyond_latin(self, values: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         kinds = self._kinds(values)
         return tf.cond(
-            self._may_change(kinds),
+            self._may_change(values, kinds),
             lambda: self._spliced(values, rows, kinds),
             lambda: (values, rows),
         )
@@ -75,14 +75,24 @@ class NfcNormalizer(tf.Module):
         page = tf.gather(self._page, tf.bitwise.right_shift(points, _PAGE_BITS))
         return tf.gather(self._kind, page + tf.bitwise.bitwise_and(points, _PAGE - 1))
 
-    def _may_change(self, kinds: tf.Tensor) -> tf.Tensor:
-        """[] bool; false only if all texts are in form C (UAX 15, section 9, "quick check")."""
+    def _may_change(self, values: tf.Tensor, kinds: tf.Tensor) -> tf.Tensor:
+        """[] bool; false only if all texts are in form C (UAX 15, section 9, "quick check").
+
+        Beyond that check: what might be joined is not if a starter that has no parts and does not join
+        it stands right before. So are the vowel signs of Bengali and Tamil, mostly.
+        """
         at = tf.where(kinds > 0)[:, 0]
-        kinds = tf.cast(tf.gather(kinds, at), tf.int32)
-        order = tf.gather(self._order, kinds)
+        kind = tf.cast(tf.gather(kinds, at), tf.int32)
+        order = tf.gather(self._order, kind)
         adjacent = at[1:] == at[:-1] + 1
         disordered = adjacent & (order[1:] > 0) & (order[:-1] > order[1:])
-        return tf.reduce_any(tf.gather(self._is_unsettled, kinds)) | tf.reduce_any(disordered)
+        at = tf.boolean_mask(at, tf.gather(self._is_unsettled, kind))
+        before = tf.maximum(at - 1, 0)
+        first, second = tf.gather(values, before), tf.gather(values, at)
+        is_second = tf.gather(self._is_second, tf.cast(tf.gather(kinds, at), tf.int32))
+        whole = (tf.gather(kinds, before) == 0) & ~self._find_decomposable(first)[1]
+        settled = is_second & whole & (self._composite(first, second) == _NEVER)
+        return tf.reduce_any(disordered) | ~tf.reduce_all(settled)
 
     def _spliced(self, values: tf.Tensor, rows: tf.Tensor, kinds: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The texts with each span replaced that is not a lone starter.
@@ -134,15 +144,18 @@ class NfcNormalizer(tf.Module):
 
     def _decomposed(self, points: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Full decompositions; Hangul syllables stay: joining them again would only give them back."""
-        at = tf.searchsorted(self._decomposable, points)
-        at = tf.minimum(at, tf.size(self._decomposable) - 1)
-        found = tf.gather(self._decomposable, at) == points
+        at, found = self._find_decomposable(points)
         itself = tf.size(self._decomposition) + tf.range(tf.size(points))
         begin = tf.where(found, tf.gather(self._decomposition_splits, at), itself)
         end = tf.where(found, tf.gather(self._decomposition_splits, at + 1), itself + 1)
         pieces = tf.ragged.range(begin, end)
         both = tf.concat([self._decomposition, points], 0)
         return tf.gather(both, pieces.values), tf.gather(span, pieces.value_rowids())
+
+    def _find_decomposable(self, points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Index [n] int32 into the decompositions, and whether it is that of the code point, [n] bool."""
+        at = tf.minimum(tf.searchsorted(self._decomposable, points), tf.size(self._decomposable) - 1)
+        return at, tf.gather(self._decomposable, at) == points
 
     def _joined(self, points: tf.Tensor, order: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Join each starter to the first that can be, until none can: Greek needs three such rounds."""
