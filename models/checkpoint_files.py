@@ -17,8 +17,10 @@ from models.families.registry import FAMILIES
 from models.tensor_files import WEIGHTS, TensorFiles
 
 CONFIG = "config.json"
+VOCABULARIES = ("tokenizer.json", "tokenizer.model")
+"""A checkpoint has one of them at least; tokenizer.json goes first."""
 TOKENIZER_FILES = (
-    "tokenizer.json",
+    *VOCABULARIES,
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",

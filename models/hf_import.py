@@ -9,6 +9,7 @@ from models.checkpoint_files import (
     CHECKPOINT_FILES,
     CONFIG,
     TOKENIZER_FILES,
+    VOCABULARIES,
     check_tensors,
     copy_tokenizer_files,
     tensor_shapes,
@@ -41,10 +42,10 @@ def import_hf(source: str, out: Path, revision: str | None = None) -> DecoderCon
     refuse_foreign_directory(out, CONFIG, CHECKPOINT_FILES)
     directory = _locate(source, revision)
     config = DecoderConfig.load(directory)
-    if not (directory / "tokenizer.json").is_file():
+    if not any((directory / name).is_file() for name in VOCABULARIES):
         raise CheckpointError(
-            f"{directory}: holds no tokenizer.json.",
-            field="tokenizer.json",
+            f"{directory}: holds neither {' nor '.join(VOCABULARIES)}.",
+            field=VOCABULARIES[0],
             remedy="Save the checkpoint's tokenizer with transformers' fast tokenizer.",
         )
     with open_tensors(directory, FAMILIES[config.family].prefix) as tensors:

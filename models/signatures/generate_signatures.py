@@ -210,7 +210,7 @@ class GenerateSignatures(tf.Module):
         shown = ends.length - tf.cast(ends.stopped, tf.int32)
         visible = tf.RaggedTensor.from_tensor(state.ids, lengths=shown)
         return {
-            "text": self.text.tokenizer.decode(visible),
+            "text": self.text.tokenizer.decode_continuation(visible),
             "ids": tf.where(inside, state.ids, NO_ID)[:, :longest],
             "length": ends.length,
             "finish_reason": tf.where(ends.stopped, "stop", "length"),

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from models.contract.chat_template import ChatTemplate
 from preprocessing.tokenizers.load import read_spec
-from preprocessing.tokenizers.refusal import read_json_object
-
-_CONFIG = "tokenizer_config.json"
+from preprocessing.tokenizers.tokenizer_config import TokenizerConfig
+from preprocessing.tokenizers.tokenizer_spec import SENTENCEPIECE
 
 
 def load_chat_template(directory: Path, today: date | None = None) -> ChatTemplate | None:
@@ -25,13 +24,11 @@ def load_chat_template(directory: Path, today: date | None = None) -> ChatTempla
     spec = read_spec(directory)
     if spec.chat_template is None:
         return None
-    file = directory / _CONFIG
-    config = read_json_object(file) if file.is_file() else {}
-    bos, eos = (_content(config.get(name)) for name in ("bos_token", "eos_token"))
+    config = TokenizerConfig(directory)
+    bos, eos = (config.content(name) for name in ("bos_token", "eos_token"))
+    if spec.kind == SENTENCEPIECE:
+        # A model file names them itself.
+        names = {index: content for content, index in spec.specials.items()}
+        bos = bos or names.get(spec.bos_id)
+        eos = eos or next((names[index] for index in spec.eos_ids if index in names), None)
     return ChatTemplate(spec.chat_template, list(spec.specials), bos_token=bos, eos_token=eos, today=today)
-
-
-def _content(token: object) -> str | None:
-    """A token is given as its content or with its properties."""
-    content = token.get("content") if isinstance(token, dict) else token
-    return content if isinstance(content, str) else None

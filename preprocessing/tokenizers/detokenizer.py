@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from preprocessing.tokenizers.graph_constant import graph_constant
+from preprocessing.tokenizers.sentencepiece_spec import TextStart
+
+TEXT_START = b"\xff"
+"""What a stream holds back while no text stands before its next id; no byte of UTF-8, so never text."""
 
 _LONGEST_HELD = 3
 """Bytes of the longest incomplete UTF-8 sequence."""
@@ -15,30 +20,73 @@ class Detokenizer(tf.Module):
 
     Args:
         token_bytes: bytes of ids 0 … n − 1; other ids have none.
+        start: how the first ids of a text are read; None if as any other.
     """
 
-    def __init__(self, token_bytes: list[bytes]) -> None:
+    def __init__(self, token_bytes: list[bytes], start: TextStart | None = None) -> None:
         super().__init__()
-        self._table = graph_constant([*token_bytes, b""])
+        first = [] if start is None else [*start.first_bytes, b""]
+        self._table = graph_constant([*token_bytes, b"", *first])
+        self._begins = None if start is None else graph_constant(np.array([*start.begins, False]))
         self._size = len(token_bytes)
+
+    @property
+    def stream_start(self) -> bytes:
+        """What a stream that begins a text holds back before its first ids."""
+        return b"" if self._begins is None else TEXT_START
 
     def decode(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """[B] string, UTF-8; incomplete or wrong sequences become U+FFFD as in Python's "replace"."""
-        return _replace(self._join(ids))
+        if self._begins is None:
+            return self.decode_continuation(ids)
+        joined, _ = self._join_first(ids, tf.fill([ids.nrows()], True))
+        return _replace(joined)
+
+    def decode_continuation(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """As `decode`, of ids that text stands before."""
+        return _replace(self._join(ids, self._index(ids)))
 
     def decode_stream(
         self, pending: tf.Tensor, ids: tf.RaggedTensor, final: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Text that is safe to send, and what is held back: see GraphTokenizer.decode_stream."""
-        joined = tf.strings.join([pending, self._join(ids)])
-        held = tf.where(final, 0, _incomplete_tail(joined))
-        safe = tf.strings.length(joined) - held
-        text = _replace(tf.strings.substr(joined, tf.zeros_like(safe), safe))
-        return text, tf.strings.substr(joined, safe, held)
+        if self._begins is None:
+            return _cut(tf.strings.join([pending, self._join(ids, self._index(ids))]), final)
+        waiting = pending == TEXT_START
+        joined, begun = self._join_first(ids, waiting)
+        text, rest = _cut(tf.strings.join([tf.where(waiting, b"", pending), joined]), final)
+        return text, tf.where(waiting & ~begun & ~final, TEXT_START, rest)
 
-    def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        index = tf.where((ids.values >= 0) & (ids.values < self._size), ids.values, self._size)
+    def _join_first(self, ids: tf.RaggedTensor, waiting: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The bytes of rows of which some begin a text, and which of all rows hold text now.
+
+        Args:
+            ids: [B, None] int32.
+            waiting: [B] bool, whether no text stands before the row's first id.
+        """
+        index, rows = self._index(ids), ids.value_rowids()
+        place = tf.range(tf.size(index))
+        begins = tf.gather(self._begins, index)
+        never = tf.int32.max
+        begin = tf.math.unsorted_segment_min(tf.where(begins, place, never), rows, ids.nrows())
+        at_start = tf.gather(waiting, rows) & (place <= tf.gather(begin, rows))
+        shifted = tf.where(at_start, index + self._size + 1, index)
+        return self._join(ids, shifted), ~waiting | (begin < never)
+
+    def _index(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """[n] int32: the table's row of each id."""
+        return tf.where((ids.values >= 0) & (ids.values < self._size), ids.values, self._size)
+
+    def _join(self, ids: tf.RaggedTensor, index: tf.Tensor) -> tf.Tensor:
         return tf.strings.reduce_join(ids.with_values(tf.gather(self._table, index)), axis=-1)
+
+
+def _cut(joined: tf.Tensor, final: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Text that stays true whatever follows, and the bytes behind it."""
+    held = tf.where(final, 0, _incomplete_tail(joined))
+    safe = tf.strings.length(joined) - held
+    text = _replace(tf.strings.substr(joined, tf.zeros_like(safe), safe))
+    return text, tf.strings.substr(joined, safe, held)
 
 
 def _replace(raw: tf.Tensor) -> tf.Tensor:

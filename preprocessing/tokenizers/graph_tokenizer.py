@@ -10,7 +10,8 @@ from preprocessing.tokenizers.byte_level_bpe_encoder import ByteLevelBpeEncoder,
 from preprocessing.tokenizers.bytes_encoder import BytesEncoder
 from preprocessing.tokenizers.detokenizer import Detokenizer
 from preprocessing.tokenizers.fingerprint import fingerprint
-from preprocessing.tokenizers.tokenizer_spec import BYTES, TokenizerSpec
+from preprocessing.tokenizers.sentencepiece_encoder import SentencepieceEncoder
+from preprocessing.tokenizers.tokenizer_spec import BYTES, SENTENCEPIECE, TokenizerSpec
 
 _CPU = "/CPU:0"
 
@@ -33,13 +34,13 @@ class GraphTokenizer(tf.Module):
         super().__init__(name="tokenizer")
         self._spec = spec
         self._fingerprint = fingerprint(spec)
-        self._encoder = BytesEncoder(spec) if spec.kind == BYTES else ByteLevelBpeEncoder(spec)
-        self._detokenizer = Detokenizer(spec.token_bytes())
+        self._encoder = _encoder(spec)
+        self._detokenizer = Detokenizer(spec.token_bytes(), spec.text_start)
         self._functions: _Functions | None = None
 
     @property
     def kind(self) -> str:
-        """ "byte_level_bpe" or "bytes"."""
+        """ "byte_level_bpe", "sentencepiece" or "bytes"."""
         return self._spec.kind
 
     @property
@@ -61,6 +62,11 @@ class GraphTokenizer(tf.Module):
     def token_bytes(self) -> list[bytes]:
         """Bytes of ids 0 … vocab_size − 1; a special token has those of its content."""
         return self._spec.token_bytes()
+
+    @property
+    def stream_start(self) -> bytes:
+        """The first `pending` of a stream that begins a text: see `decode_stream`."""
+        return self._detokenizer.stream_start
 
     @property
     def special_ids(self) -> dict[str, int]:
@@ -91,8 +97,8 @@ class GraphTokenizer(tf.Module):
         """Encode texts; a special token's name in a text is text: no special id can come out.
 
         Args:
-            text: [B] string, any bytes. In byte-level BPE what is not UTF-8 becomes U+FFFD, as in
-                Python's "replace"; kind "bytes" takes bytes as they are.
+            text: [B] string, any bytes. What is not UTF-8 becomes U+FFFD, as in Python's "replace";
+                only kind "bytes" takes bytes as they are.
 
         Returns:
             [B, None] int32.
@@ -111,8 +117,8 @@ class GraphTokenizer(tf.Module):
         """Encode prompts made of text and control tokens, e.g. a rendered chat template.
 
         Args:
-            text: [S] string; each is split into words by itself, as between special tokens in
-                Hugging Face tokenizers.
+            text: [S] string; each is a text of its own, as between special tokens in Hugging Face
+                tokenizers; where a text gets a space in front, each of them gets one.
             special_id: [S] int32; −1 marks text, otherwise this id stands for the segment, whatever
                 its text.
             row_splits: [R + 1] int64, which segments belong to which prompt.
@@ -129,6 +135,9 @@ class GraphTokenizer(tf.Module):
     def decode(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Decode ids; special tokens show as their content, ids outside the vocabulary as nothing.
 
+        The space that encoding puts in front of a text (kind "sentencepiece") is dropped again, as the
+        reference does; special tokens before it do not count as text if it comes from a model file.
+
         Args:
             ids: [B, None] int32.
 
@@ -138,19 +147,26 @@ class GraphTokenizer(tf.Module):
         with tf.device(_CPU):
             return self._detokenizer.decode(ids)
 
+    def decode_continuation(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """As `decode`, of ids that continue a text, e.g. an answer: nothing is dropped in front."""
+        with tf.device(_CPU):
+            return self._detokenizer.decode_continuation(ids)
+
     def decode_stream(
         self, pending: tf.Tensor, ids: tf.RaggedTensor, final: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Decode streams piece by piece; stateless, the caller keeps the bytes held back.
 
         Args:
-            pending: [B] string, what the last call held back; empty at the start.
+            pending: [B] string, what the last call held back; at first `stream_start` if the stream
+                begins a text, empty if it continues one.
             ids: [B, None] int32, new ids.
             final: [] or [B] bool, whether the streams end here: nothing is held back then.
 
         Returns:
-            text [B] string and pending [B] string, at most 3 bytes: an incomplete UTF-8 sequence.
-            The texts of a stream, joined, are what `decode` gives for all its ids.
+            text [B] string and pending [B] string, at most 3 bytes: an incomplete UTF-8 sequence, or
+            `stream_start` as long as no text has come. The texts of a stream, joined, are what `decode`
+            or `decode_continuation` gives for all its ids.
         """
         with tf.device(_CPU):
             return self._detokenizer.decode_stream(pending, ids, final)
@@ -161,6 +177,12 @@ class GraphTokenizer(tf.Module):
             self._functions = _Functions(self)
         function = self._functions.encode_with_special if with_special else self._functions.encode
         return function(tf.constant(list(texts), tf.string)).to_list()
+
+
+def _encoder(spec: TokenizerSpec) -> ByteLevelBpeEncoder | BytesEncoder | SentencepieceEncoder:
+    if spec.kind == SENTENCEPIECE:
+        return SentencepieceEncoder(spec)
+    return BytesEncoder(spec) if spec.kind == BYTES else ByteLevelBpeEncoder(spec)
 
 
 class _Functions:
