@@ -58,7 +58,7 @@ def test_the_same_corpus_gives_the_same_bytes_in_every_process_and_order(folder:
     assert (folder / "tokenizer.json").read_text() == one + "\n"
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "gpt2_digits"])
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt2_digits", "llama3", "qwen2"])
 def test_the_loader_takes_what_is_made_and_gives_the_ids_of_the_reference(tmp_path: Path, pattern: str):
     config = VocabularyConfig(size=700, pattern=pattern, specials=CONFIG.specials)
     write_vocabulary(tmp_path, train_vocabulary(TEXTS, config), config)
