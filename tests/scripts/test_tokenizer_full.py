@@ -1,0 +1,76 @@
+"""A sample of the full tokenizer test, and that it would see a wrong id."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SAMPLE_MEGABYTES = 0.5
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("tokenizer_full")
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "SmolLM2"])
+def test_a_sample_of_every_kind_has_the_references_ids(full: ModuleType, name: str):
+    jobs = full.plan(name, full.prepared(name), SAMPLE_MEGABYTES)
+    outcomes = {job.kind: full.work(job) for job in jobs}
+    assert {kind: one.shown for kind, one in outcomes.items() if one.mismatches} == {}
+    assert set(outcomes) == {*full.TEXT_KINDS, *full.FAMILIES, full.DECODING}
+    assert all(outcomes[kind].documents for kind in (*full.FAMILIES, full.DECODING, "sources"))
+    made = sum(outcomes[kind].size for kind in full.FAMILIES)
+    assert made >= SAMPLE_MEGABYTES * 1e6 * 0.99
+
+
+def test_the_plan_has_as_much_real_as_made_text_and_no_part_twice(full: ModuleType):
+    jobs = full.plan("GPT-2", Path("tokenizer.json"))
+    real = [job for job in jobs if job.kind in full.TEXT_KINDS]
+    made = [job for job in jobs if job.kind in full.FAMILIES]
+    assert sum(job.size for job in real) == pytest.approx(50e6, rel=0.01)
+    assert sum(job.size for job in made) == pytest.approx(50e6, rel=0.01)
+    assert len({(job.kind, job.part) for job in jobs}) == len(jobs)
+
+
+def test_a_wrong_id_is_seen_and_shown_in_the_smallest_text(full: ModuleType, tmp_path: Path):
+    check = importlib.import_module("tokenizer_full_check")
+    comparer = check.Comparer(_byte_tokenizer(tmp_path), _Capital())
+    outcome = comparer.compare([b"no capital", b"some X and more", b"none"])
+    assert (outcome.documents, outcome.mismatches) == (3, 1)
+    (shown,) = outcome.shown
+    assert shown["text"] == repr(b"X")
+    assert (shown["ours"], shown["reference"]) == ([88], [0])
+
+
+def test_a_wrong_text_is_seen(full: ModuleType, tmp_path: Path):
+    check = importlib.import_module("tokenizer_full_check")
+    outcome = check.Comparer(_byte_tokenizer(tmp_path), _Capital()).compare_decoding(200, "seed")
+    assert outcome.documents == 200
+    assert 0 < outcome.mismatches < 200
+
+
+class _Capital:
+    """A reference of bytes that takes "X" for something else."""
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        return [[byte if byte != ord("X") else 0 for byte in text.encode()] for text in texts]
+
+    def decode(self, rows: list[list[int]]) -> list[str]:
+        return [bytes(row).decode().replace("X", "x") for row in rows]
+
+    def decodable(self) -> list[int]:
+        return list(range(60, 120))
+
+
+def _byte_tokenizer(folder: Path) -> Any:
+    from preprocessing.tokenizers import load_tokenizer, write_byte_tokenizer
+
+    write_byte_tokenizer(folder)
+    return load_tokenizer(folder)
