@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from cli.bench_tokenizer_command import command as tokenizer_command
 from cli.console import json_option, print_json, say, stdout_console
 from models.contract.errors import ConfigError
 
@@ -63,6 +64,9 @@ def command() -> None:
     Example:
       tokenmill bench decode --random gpt2 --peers none
     """
+
+
+command.add_command(tokenizer_command)
 
 
 @command.command(name="decode")
