@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -22,6 +22,7 @@ _READ_BYTES = 1 << 18
 @click.command(
     name="tokenize",
     epilog="Examples: tokenmill tokenize --tokenizer checkpoints/smollm2 'def f(x):' · "
+    "tokenmill tokenize --tokenizer checkpoints/smollm2 --color always 'def f(x):' | less -R · "
     "tokenmill tokenize --tokenizer checkpoints/smollm2 --jsonl < texts.jsonl > ids.jsonl",
 )
 @click.option(
@@ -29,7 +30,7 @@ _READ_BYTES = 1 << 18
     "path",
     required=True,
     type=click.Path(path_type=Path),
-    help="Checkpoint directory or tokenizer.json.",
+    help="Checkpoint directory, tokenizer.json or .model.",
 )
 @click.option(
     "--jsonl",
@@ -41,10 +42,20 @@ _READ_BYTES = 1 << 18
     is_flag=True,
     help="Turn the names of special tokens into their ids; by default they are text like any other.",
 )
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Show the text with a background per token; auto: on a terminal, unless NO_COLOR is set.",
+)
 @json_option
 @click.argument("text", required=False)
-def command(path: Path, jsonl: bool, special: bool, as_json: bool, text: str | None) -> None:
+def command(path: Path, jsonl: bool, special: bool, color: str, as_json: bool, text: str | None) -> None:
     """Print the token ids of TEXT and the piece of text that each stands for.
+
+    On a terminal the text itself comes first, each token on a background of its own: spaces as ·, tabs as →,
+    line ends as ⏎, bytes of a character that is cut in hex, special tokens in violet.
 
     With --jsonl, TEXT is the name of a file of JSON strings; without it they come from stdin.
     """
@@ -61,22 +72,44 @@ def command(path: Path, jsonl: bool, special: bool, as_json: bool, text: str | N
 
     tokenizer = load_tokenizer(path)
     if source is None:
-        _show(tokenizer, str(text), special, as_json)
+        _show(tokenizer, str(text), special, color, as_json)
     else:
         with source:
             _convert(tokenizer, source, text or "stdin", special)
 
 
-def _show(tokenizer: GraphTokenizer, text: str, special: bool, as_json: bool) -> None:
+def _show(tokenizer: GraphTokenizer, text: str, special: bool, color: str, as_json: bool) -> None:
     ids = tokenizer.encode_batch([text.encode()], with_special=special)[0]
     table = tokenizer.token_bytes
     pieces = [table[index] for index in ids]
     if as_json:
         print_json({"ids": ids, "pieces": [piece.decode("utf-8", "replace") for piece in pieces]})
         return
+    specials = set(tokenizer.special_ids.values())
+    _view(pieces, [index in specials for index in ids], color)
     for index, piece in zip(ids, pieces, strict=True):
         say(f"{index:>8}  {_readable(piece)}")
-    say(f"{len(ids)} tokens, {len(text.encode())} bytes", err=True)
+    say(_counts(len(ids), text), err=True)
+
+
+def _view(pieces: list[bytes], special: list[bool], color: str) -> None:
+    """The text on coloured backgrounds and a blank line, where there are colours."""
+    from cli.token_view import token_view
+    from pipeline.terminal import PlainConsole
+
+    forced: dict[str, Any] = {"force_terminal": True, "color_system": "256", "no_color": False}
+    console = PlainConsole(**(forced if color == "always" else {}))
+    if color == "never" or not pieces or console.no_color or console.color_system is None:
+        return
+    for line in token_view(pieces, special):
+        console.print(line, soft_wrap=True)
+    console.print()
+
+
+def _counts(tokens: int, text: str) -> str:
+    size = len(text.encode())
+    each = f", {size / tokens:.2f} bytes per token" if tokens else ""
+    return f"{tokens} tokens, {size} bytes, {len(text)} characters{each}"
 
 
 def _readable(piece: bytes) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,21 @@ def test_a_bad_line_is_named(directory: Path, bad: bytes):
 def test_a_text_shows_its_ids_and_pieces(directory: Path):
     result = run(directory, "a é")
     assert result.stdout.split("\n")[:3] == ["      97  'a'", "      32  ' '", "     195  b'\\xc3'"]
-    assert result.stderr == "4 tokens, 4 bytes\n"
+    assert result.stderr == "4 tokens, 4 bytes, 3 characters, 1.00 bytes per token\n"
+
+
+def test_the_text_is_shown_on_colours_only_where_there_are_colours(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+):
+    plain = run(directory, "a é").stdout
+    assert "\x1b" not in plain
+    assert run(directory, "--color", "never", "a é").stdout == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    coloured = run(directory, "--color", "always", "a é").stdout
+    assert coloured.endswith("\n\n" + plain)
+    assert coloured.startswith("\x1b[")
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured).splitlines()[0] == "a·<c3><a9>"
+    assert run(directory, "--color", "always", "--json", "a").stdout == run(directory, "--json", "a").stdout
 
 
 def test_special_tokens_are_text_unless_asked_for(directory: Path):

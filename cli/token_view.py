@@ -1,0 +1,71 @@
+"""Tokens as people see them: the text with a background per token."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_BACKGROUNDS = ("#d4e6ff", "#ffe3b8")
+"""Of neighbours; the letters are black, so that both are read on light and on dark terminals."""
+_PLAIN, _WHITE, _CUT, _SPECIAL = "black", "#6b7785", "bold #b00020", "bold white on #6a1b9a"
+_MARKS = {" ": "·", "\t": "→", "\n": "⏎", "\r": "␍"}
+_DOTTED_CIRCLE = "◌"
+_ESCAPED = ("Cc", "Cf", "Cn", "Co", "Zs", "Zl", "Zp")
+"""Categories of characters that show nothing or move what follows."""
+
+_Part = tuple[str, str]
+
+
+def token_view(pieces: Sequence[bytes], special: Sequence[bool]) -> list[Text]:
+    """Lines with every token on a background of its own, white space visible.
+
+    A space is shown as `·`, a tab as `→`, a line end as `⏎` before it; other characters that show nothing
+    as escapes. Bytes of a character that a token cuts are shown in hex: `<e6 97>`.
+
+    Args:
+        pieces: bytes of each token.
+        special: whether it is a special token, which is shown as its content on a colour of its own.
+    """
+    from pipeline.terminal import styled
+
+    lines: list[list[_Part]] = [[]]
+    for place, (piece, is_special) in enumerate(zip(pieces, special, strict=True)):
+        background = _BACKGROUNDS[place % 2]
+        for text, style, ends in _shown(piece):
+            lines[-1].append((text, _SPECIAL if is_special else f"{style} on {background}"))
+            if ends:
+                lines.append([])
+    return [styled(*line) for line in (lines if lines[-1] else lines[:-1])]
+
+
+def _shown(piece: bytes) -> Iterator[tuple[str, str, bool]]:
+    """Parts of a token: what is shown, its style without the background, whether a line ends there."""
+    text = piece.decode("utf-8", "surrogateescape")
+    if text and unicodedata.combining(text[0]):
+        yield _DOTTED_CIRCLE, _WHITE, False
+    cut: list[int] = []
+    for one in text:
+        if "\udc80" <= one <= "\udcff":
+            cut.append(ord(one) - 0xDC00)
+            continue
+        yield from _hex(cut)
+        cut = []
+        yield _character(one)
+    yield from _hex(cut)
+
+
+def _hex(cut: Sequence[int]) -> Iterator[tuple[str, str, bool]]:
+    if cut:
+        yield f"<{bytes(cut).hex(' ')}>", _CUT, False
+
+
+def _character(one: str) -> tuple[str, str, bool]:
+    if one in _MARKS:
+        return _MARKS[one], _WHITE, one == "\n"
+    if unicodedata.category(one) in _ESCAPED:
+        return one.encode("unicode_escape").decode("ascii"), _WHITE, False
+    return one, _PLAIN, False
