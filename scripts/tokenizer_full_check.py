@@ -172,6 +172,9 @@ class Comparer:
     def compare_decoding(self, count: int, seed: str) -> Outcome:
         """Texts of random ids: whole, in pieces at every step, and by the engine's pure detokenizer.
 
+        Pieces of a stream that begins a text, joined, are the whole; pieces of one that goes on are those
+        of the engine, whose answers go on after a prompt.
+
         Args:
             count: rows in all.
             seed: of the rows.
@@ -183,22 +186,23 @@ class Comparer:
             rows = [[index for step in row for index in step] for row in steps]
             texts = self._reference.decode(rows)
             decoded = self._decode(_ragged(rows)).numpy()
-            streamed = self._streamed(steps)
+            begun = self._streamed(steps, self.tokenizer.stream_start)
+            streamed = self._streamed(steps, b"") if self.tokenizer.stream_start else begun
             pure = [self._pure(row) for row in steps]
             outcome.documents += _ROWS
             outcome.size += sum(len(text) for text in decoded)
             outcome.tokens += sum(map(len, rows))
-            for row, text, whole, pieces, alone in zip(rows, texts, decoded, streamed, pure, strict=True):
-                if not (text == whole.decode() == "".join(pieces) and pieces == alone):
+            for at, (text, whole) in enumerate(zip(texts, decoded, strict=True)):
+                if not (text == whole.decode() == "".join(begun[at]) and streamed[at] == pure[at]):
                     outcome.mismatches += 1
-                    shown = {"ids": row[:60], "reference": text, "decode": whole.decode()}
-                    outcome.shown.append({**shown, "stream": pieces, "pure": alone})
+                    shown = {"ids": rows[at][:60], "reference": text, "decode": whole.decode()}
+                    outcome.shown.append({**shown, "stream": streamed[at], "pure": pure[at]})
         outcome.shown = outcome.shown[:_KEPT]
         return outcome
 
-    def _streamed(self, steps: list[list[list[int]]]) -> list[list[str]]:
-        """Texts of decode_stream [rows][steps + 1], the last one for the end."""
-        pending = tf.fill([len(steps)], tf.constant(getattr(self.tokenizer, "stream_start", b"")))
+    def _streamed(self, steps: list[list[list[int]]], start: bytes) -> list[list[str]]:
+        """Texts of decode_stream [rows][steps + 1], the last one for the end; `start` is pending first."""
+        pending = tf.fill([len(steps)], tf.constant(start))
         texts: list[list[str]] = [[] for _ in steps]
         for step in range(_STEPS + 1):
             final = step == _STEPS
