@@ -41,6 +41,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "model.safetensors.index.json": _json(weight_map={}),
     "config.json": _json(rope_theta=777.0),
     "tokenizer.json": _json(**tokenizer_json(MERGES[:-1])),
+    "tokenizer.model": _text("read only without a tokenizer.json"),
     "tokenizer_config.json": _json(eos_token="<|im_end|>"),
     "special_tokens_map.json": _json(eos_token="<|im_end|>"),
     "added_tokens.json": _json(**{"<|im_end|>": 2}),
