@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ def token_view(pieces: Sequence[bytes], special: Sequence[bool]) -> list[Text]:
     lines: list[list[_Part]] = [[]]
     for place, (piece, is_special) in enumerate(zip(pieces, special, strict=True)):
         background = _BACKGROUNDS[place % 2]
-        for text, style, ends in _shown(piece):
-            lines[-1].append((text, _SPECIAL if is_special else f"{style} on {background}"))
-            if ends:
-                lines.append([])
+        for (style, ends), parts in groupby(_shown(piece), key=lambda part: part[1:]):
+            shown = [text for text, *_ in parts]
+            for text in shown if ends else ["".join(shown)]:
+                lines[-1].append((text, _SPECIAL if is_special else f"{style} on {background}"))
+                if ends:
+                    lines.append([])
     return [styled(*line) for line in (lines if lines[-1] else lines[:-1])]
 
 
