@@ -101,7 +101,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 def plan(name: str, path: Path, megabytes: float | None = None) -> list[Job]:
     """All jobs of a vocabulary: as much real as made text, the same of each kind."""
-    size = round((megabytes or VOCABULARIES[name].megabytes) * 1e6)
+    size = round((VOCABULARIES[name].megabytes if megabytes is None else megabytes) * 1e6)
     jobs = []
     for kinds in (tuple(TEXT_KINDS), FAMILIES):
         each = size // len(kinds)

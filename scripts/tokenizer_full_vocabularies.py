@@ -200,26 +200,29 @@ def _trained(pattern: str, *, nfc: bool, specials: list[str]) -> Callable[[Path]
 
 
 def _sentencepiece(kind: str) -> Callable[[Path], Path]:
-    def make(folder: Path) -> Path:
-        import sentencepiece
+    return lambda folder: trained_model(folder, kind, vocab_size=6_000, size=2_000_000)
 
-        lines = (line for text in _training_texts(2_000_000) for line in text.split("\n"))
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(line for line in lines if line.strip() and "\0" not in line),
-            model_prefix=str(folder / "tokenizer"),
-            model_type=kind,
-            vocab_size=6_000,
-            byte_fallback=True,
-            character_coverage=0.9995,
-            num_threads=1,
-            user_defined_symbols=["<|user|>", "    "],
-            control_symbols=["[INST]", "[/INST]"],
-            minloglevel=2,
-        )
-        (folder / "tokenizer.vocab").unlink()
-        return folder / "tokenizer.model"
 
-    return make
+def trained_model(folder: Path, kind: str, *, vocab_size: int, size: int) -> Path:
+    """A .model of kind "bpe" or "unigram", with byte pieces, symbols of one's own and control symbols."""
+    import sentencepiece
+
+    lines = (line for text in _training_texts(size) for line in text.split("\n"))
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=(line for line in lines if line.strip() and "\0" not in line),
+        model_prefix=str(folder / "tokenizer"),
+        model_type=kind,
+        vocab_size=vocab_size,
+        hard_vocab_limit=False,
+        byte_fallback=True,
+        character_coverage=0.99,
+        num_threads=1,
+        user_defined_symbols=["<|user|>", "    "],
+        control_symbols=["[INST]", "[/INST]"],
+        minloglevel=2,
+    )
+    (folder / "tokenizer.vocab").unlink()
+    return folder / "tokenizer.model"
 
 
 def _mistral(version: str, member: str) -> Callable[[Path], Path]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.preprocessing.tokenizers import vocabularies
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SAMPLE_MEGABYTES = 0.5
 
@@ -17,6 +19,28 @@ SAMPLE_MEGABYTES = 0.5
 def full(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(SCRIPTS))
     return importlib.import_module("tokenizer_full")
+
+
+@pytest.fixture
+def small(full: ModuleType, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A tokenizer.json of the small vocabulary with another pattern, or a small .model."""
+    made = importlib.import_module("tokenizer_full_vocabularies")
+    if request.param == "sentencepiece":
+        return made.trained_model(tmp_path, "bpe", vocab_size=600, size=60_000)
+    vocab, merges = vocabularies.small_vocabulary()
+    specials = {"<|begin|>": len(vocab), "<|end|>": len(vocab) + 1}
+    pattern = {"llama3": made.LLAMA3_PATTERN, "qwen2": made.QWEN2_PATTERN}[request.param]
+    value = made.split_json(dict(vocab), merges, specials, pattern)
+    value["normalizer"] = {"type": "NFC"} if request.param == "qwen2" else None
+    return vocabularies.write(tmp_path / "tokenizer.json", value)
+
+
+@pytest.mark.parametrize("small", ["llama3", "qwen2", "sentencepiece"], indirect=True)
+def test_a_sample_for_every_other_way_of_splitting(full: ModuleType, small: Path):
+    jobs = full.plan("small", small, SAMPLE_MEGABYTES / 5)
+    outcomes = {job.kind: full.work(job) for job in jobs}
+    assert {kind: one.shown for kind, one in outcomes.items() if one.mismatches} == {}
+    assert all(outcomes[kind].tokens for kind in (*full.FAMILIES, full.DECODING, "sources"))
 
 
 @pytest.mark.parametrize("name", ["GPT-2", "SmolLM2"])
