@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers the operations
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader  # the public one logs that it is old
 
 from serving.benchmarks.tokenizers.session_tokenizer import SIGNATURE
 
@@ -35,7 +36,7 @@ def stage_times(package: Path, batches: Sequence[Sequence[bytes]], threads: int)
     options = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
     spent: Counter[str] = Counter()
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph, config=config) as session:
-        model = tf.compat.v1.saved_model.load(session, ["serve"], str(package))
+        model = SavedModelLoader(str(package)).load(session, ["serve"])
         signature = model.signature_def[SIGNATURE]
         fetches = [info.name for info in signature.outputs.values()]
         text = signature.inputs["text"].name
