@@ -87,7 +87,8 @@ def _facts(result: Mapping[str, Any]) -> DataTable:
     beam = result.get("beam")
     if beam:
         speed = beam["marginal_megabytes_per_second"]
-        table.add("tf.Transform", f"{speed:.2f} MB/s, what more text costs (DirectRunner)")
+        words = "noise was larger" if speed is None else f"{speed:.2f} MB/s"
+        table.add("tf.Transform", f"{words}, what more text costs (DirectRunner)")
     for name, reason in result["missing"].items():
         table.add(f"{name} is missing", reason)
     return table

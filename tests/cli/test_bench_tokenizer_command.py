@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cli import bench_tokenizer_beam
 from cli.bench_command import command
 from cli.bench_tokenizer_peers import peers
 from cli.bench_tokenizer_plan import TokenizerBenchPlan
@@ -83,6 +84,17 @@ def test_a_part_is_measured_alone(file: Path, text: Path, tmp_path: Path):
     words = ["--tokenizer", file, "--text", text, "--part", "speed", "--batches", 1, "--batch-kb", 1]
     output = run(*words, "--rounds", 1, "--threads", 1, "--out", tmp_path, "--json").stdout
     assert {"speed", "latency"} & json.loads(output).keys() == {"speed"}
+
+
+def test_what_more_text_costs_in_beam(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    done: list[int] = []
+    monkeypatch.setattr(bench_tokenizer_beam, "_documents", lambda size: [b"x" * (size // 2)] * 2)
+    monkeypatch.setattr(bench_tokenizer_beam, "_transform", lambda folder, texts: done.append(len(texts)))
+    monkeypatch.setattr(bench_tokenizer_beam.time, "monotonic", iter([0.0, 10.0, 20.0, 34.0]).__next__)
+    result = bench_tokenizer_beam.beam_speed(tmp_path, lambda line: None)
+    assert result["seconds"] == {"2000000": 10.0, "10000000": 14.0}
+    assert result["marginal_megabytes_per_second"] == pytest.approx(2.0)
+    assert done == [1, 2, 2]
 
 
 @pytest.mark.parametrize("pattern", [WordPattern.GPT2, WordPattern.GPT2_DIGITS])
