@@ -82,9 +82,12 @@ def main() -> int:
     say(f"{time.monotonic() - started:.0f} s")
     if options.json:
         options.json.write_text(json.dumps(plain(outcomes, faults), indent=1) + "\n", encoding="utf-8")
-    exact = [name for name in paths if VOCABULARIES[name].exact]
-    wrong = any(outcome.mismatches for (name, _), outcome in outcomes.items() if name in exact)
-    return 1 if faults or wrong else 0
+    wrong = [
+        outcome.mismatches
+        for (name, kind), outcome in outcomes.items()
+        if VOCABULARIES[name].exact or kind == DECODING
+    ]
+    return 1 if faults or any(wrong) else 0
 
 
 def parse(words: Sequence[str] | None = None) -> argparse.Namespace:

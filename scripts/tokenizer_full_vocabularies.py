@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import json
+import random
 import re
 import subprocess
 import sys
@@ -130,6 +131,30 @@ def _smollm2(folder: Path) -> Path:
     text = vocabularies.smollm2_json(file)
     file.unlink()
     return _written(folder, json.loads(text))
+
+
+def _perturbed(folder: Path) -> Path:
+    """SmolLM2's with rules that no training makes: of other parts, too early, too late, several a token."""
+    value = json.loads(prepared("SmolLM2").read_text(encoding="utf-8"))
+    rng, vocab = random.Random(0), value["model"]["vocab"]
+    merges = [tuple(rule) for rule in value["model"]["merges"]]
+    for place in rng.sample(range(len(merges)), len(merges) // 20):
+        other = _another_split("".join(merges[place]), vocab, rng)
+        if other and rng.random() < 0.5:
+            merges[place] = other
+        elif other:
+            merges.insert(rng.randrange(len(merges)), other)
+    for _ in range(len(merges) // 50):
+        one, two = rng.randrange(len(merges)), rng.randrange(len(merges))
+        merges[one], merges[two] = merges[two], merges[one]
+    value["model"]["merges"] = list(map(list, dict.fromkeys(merges)))
+    return _written(folder, value)
+
+
+def _another_split(token: str, vocab: dict[str, int], rng: random.Random) -> tuple[str, str] | None:
+    splits = [(token[:at], token[at:]) for at in range(1, len(token))]
+    known = [pair for pair in splits if pair[0] in vocab and pair[1] in vocab]
+    return rng.choice(known) if known else None
 
 
 def _cl100k(folder: Path) -> Path:
@@ -318,6 +343,7 @@ _HEADERS = ["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|
 VOCABULARIES: dict[str, Vocabulary] = {
     "GPT-2": Vocabulary(_gpt2, 50),
     "SmolLM2": Vocabulary(_smollm2, 50),
+    "SmolLM2, perturbed": Vocabulary(_perturbed, 10),
     "Llama-3 pattern, trained": Vocabulary(_trained(LLAMA3_PATTERN, nfc=False, specials=_HEADERS), 10),
     "Qwen2 pattern, trained": Vocabulary(_trained(QWEN2_PATTERN, nfc=True, specials=_CHAT), 10),
     "Llama-3": Vocabulary(_llama3, 10),
