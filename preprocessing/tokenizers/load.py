@@ -7,8 +7,9 @@ from pathlib import Path
 from models.contract.errors import CheckpointError
 from preprocessing.tokenizers.byte_alphabet import LETTER_SET
 from preprocessing.tokenizers.graph_tokenizer import GraphTokenizer
-from preprocessing.tokenizers.refusal import refusal
+from preprocessing.tokenizers.refusal import read_json_object, refusal
 from preprocessing.tokenizers.sentencepiece_checkpoint import read_sentencepiece_checkpoint
+from preprocessing.tokenizers.sentencepiece_json import is_sentencepiece_json, read_sentencepiece_json
 from preprocessing.tokenizers.tokenizer_config import TokenizerConfig
 from preprocessing.tokenizers.tokenizer_json import TokenizerJson, read_tokenizer_json
 from preprocessing.tokenizers.tokenizer_spec import BYTE_LEVEL_BPE, BYTES, TokenizerSpec
@@ -76,6 +77,8 @@ def _is_model(file: Path) -> bool:
 
 
 def _json_spec(file: Path) -> TokenizerSpec:
+    if is_sentencepiece_json(read_json_object(file)):
+        return read_sentencepiece_json(file)
     parts = read_tokenizer_json(file)
     config = TokenizerConfig.beside(file)
     _check_config(config, parts)
