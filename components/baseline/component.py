@@ -30,6 +30,7 @@ def baseline_component(
     pretrained: Parameter[str],
     metadata: Parameter[str],
     run_id: Parameter[str],
+    untrained: InputArtifact[Model] = None,
 ) -> None:
     """Find what the candidate is compared with and store it as `baseline.json`.
 
@@ -37,16 +38,18 @@ def baseline_component(
         package: the candidate; decides which tokenizer a baseline must have.
         baseline: Model artifact that points to the baseline instead of holding a copy.
         push_base: folder of the model's pushed versions.
-        pretrained: checkpoint directory the run started from.
+        pretrained: checkpoint directory the run started from; "" if it started from random weights.
         metadata: connection of ML Metadata as JSON, without a password; "" for none.
         run_id: the run; being new each time, it keeps an answer of an earlier run from being reused.
+        untrained: InitialModel's output if there is no pretrained checkpoint.
     """
     fingerprint = Manifest.load(serving_directory(package.uri)).tokenizer.fingerprint
     found = find_baseline(
         Path(push_base),
-        Path(pretrained),
+        Path(pretrained) if untrained is None else serving_directory(untrained.uri),
         tokenizer_fingerprint=fingerprint,
         recorded=pushed_hashes(MetadataConnection.from_json(metadata) if metadata else None),
+        untrained=untrained is not None,
     )
     found = replace(found, stable=_stable(Path(push_base)))
     found.write(Path(baseline.uri))
@@ -67,13 +70,30 @@ def _stable(push_base: Path) -> int | None:
 
 
 def baseline_lookup(
-    *, package: Any, push_base: Path, pretrained: Path, metadata: MetadataConnection | None, run_id: str
+    *,
+    package: Any,
+    push_base: Path,
+    pretrained: Path | None,
+    metadata: MetadataConnection | None,
+    run_id: str,
+    untrained: Any = None,
 ) -> Any:
-    """The BaselineLookup node; output channel `baseline`. Never answered from cache."""
+    """The BaselineLookup node; output channel `baseline`. Never answered from cache.
+
+    Args:
+        package: the candidate.
+        push_base: folder of the model's pushed versions.
+        pretrained: checkpoint directory the run started from, or None with `untrained`.
+        metadata: where ML Metadata keeps what was pushed, None if it cannot be asked.
+        run_id: the run.
+        untrained: InitialModel's output where the run starts from random weights.
+    """
+    start = {"untrained": untrained} if pretrained is None else {}
     return baseline_component(
         package=package,
         push_base=str(push_base),
-        pretrained=str(pretrained),
+        pretrained=str(pretrained or ""),
         metadata=metadata.to_json() if metadata else "",
         run_id=run_id,
+        **start,
     ).with_id("BaselineLookup")

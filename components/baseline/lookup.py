@@ -1,4 +1,4 @@
-"""Finding the baseline: the newest blessed package of the push directory, else the pretrained checkpoint."""
+"""Finding the baseline: the newest blessed package of the push directory, else the run's first checkpoint."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from models.package import verify_content
 _CHUNK = 1 << 20
 _WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 
+_OTHER_TOKENIZER = "it has another tokenizer, perplexities per token cannot be compared"
+
 _log = logging.getLogger("tokenmill")
 
 
@@ -36,9 +38,19 @@ class BlessedVersion:
     manifest: Manifest | None
     passed_over: tuple[tuple[int, str], ...]
 
+    @property
+    def foreign(self) -> int | None:
+        """The newest of the versions that were passed over for their tokenizer alone."""
+        return next((version for version, why in self.passed_over if why == _OTHER_TOKENIZER), None)
+
 
 def find_baseline(
-    push_base: Path, pretrained: Path, *, tokenizer_fingerprint: str, recorded: dict[str, str]
+    push_base: Path,
+    pretrained: Path,
+    *,
+    tokenizer_fingerprint: str,
+    recorded: dict[str, str],
+    untrained: bool = False,
 ) -> Baseline:
     """The model a new candidate must not be worse than.
 
@@ -52,15 +64,18 @@ def find_baseline(
         pretrained: checkpoint directory the run starts from.
         tokenizer_fingerprint: of the candidate's tokenizer.
         recorded: content hashes by version directory (`pushed_hashes`).
+        untrained: whether that checkpoint holds random weights: then the ratio says little, and it is the
+            gate's absolute ceiling that decides.
 
     Raises:
-        CheckpointError: there is no such package and no pretrained checkpoint either.
+        CheckpointError: there is no such package and no checkpoint either.
         PackageError: the push directory's labels or releases cannot be read.
     """
     found = newest_blessed(push_base, tokenizer_fingerprint=tokenizer_fingerprint, recorded=recorded)
     passed_over = [
         f"Version {version} is no baseline: {problem.rstrip('.')}." for version, problem in found.passed_over
     ]
+    foreign = "" if found.foreign is None else str(push_base / str(found.foreign))
     if found.manifest is not None:
         reason = " ".join(
             [f"Version {found.path.name} is the newest blessed package in {push_base}.", *passed_over]
@@ -72,11 +87,19 @@ def find_baseline(
             reason,
             int(found.path.name),
             found.manifest.run_id,
+            foreign=foreign,
         )
+    name = "untrained" if untrained else "pretrained"
     reason = " ".join(
-        [f"No blessed package in {push_base} yet, so the pretrained model is the baseline.", *passed_over]
+        [f"No blessed package in {push_base} yet, so the {name} model is the baseline.", *passed_over]
     )
-    return Baseline("checkpoint", str(pretrained), checkpoint_fingerprint(pretrained), reason)
+    return Baseline(
+        "untrained" if untrained else "checkpoint",
+        str(pretrained),
+        checkpoint_fingerprint(pretrained),
+        reason,
+        foreign=foreign,
+    )
 
 
 def newest_blessed(
@@ -128,7 +151,7 @@ def _examine(
     if not is_blessed(manifest.evaluation):
         return "no evaluation blessed it", manifest
     if manifest.tokenizer.fingerprint != tokenizer_fingerprint:
-        return "it has another tokenizer, perplexities per token cannot be compared", manifest
+        return _OTHER_TOKENIZER, manifest
     if recorded.get(str(path.resolve()), manifest.content_hash) != manifest.content_hash:
         return "its content hash is not the one that was pushed", manifest
     try:

@@ -29,6 +29,7 @@ from components.perplexity_evaluator.score_store import ScoreStore
 from components.perplexity_evaluator.slice_comparison import compare, compare_slices
 from components.perplexity_evaluator.split_warning import split_warning
 from components.perplexity_evaluator.tokenized_document import TokenizedDocument, tokenized
+from components.perplexity_evaluator.vocabulary_warning import vocabulary_warning
 from models.contract.errors import ConfigError, DataError
 from models.contract.manifest import VOCAB_PATH, Manifest
 from models.contract.vocab import read_vocab
@@ -133,11 +134,16 @@ class Evaluator:
             ratio=overall.ratio,
             itself=baseline.kind == "package" and baseline.fingerprint == self._manifest.content_hash,
             slices=slices,
-            texts=samples.figures if samples else None,
+            # What random weights write is no measure of a text.
+            texts=samples.figures if samples and baseline.kind != "untrained" else None,
             parent=parent,
         )
         blessing = verdict(checks)
-        blessing = replace(blessing, reasons=(*blessing.reasons, *split_warning(baseline, self._split)))
+        warnings = (
+            *split_warning(baseline, self._split),
+            *vocabulary_warning(baseline, overall.bits_per_byte.value),
+        )
+        blessing = replace(blessing, reasons=(*blessing.reasons, *warnings))
         results = results_json(
             windows,
             overall,

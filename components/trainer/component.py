@@ -17,7 +17,7 @@ RUN_FN = "components.trainer.run_fn.run_fn"
 
 def trainer(
     config: TrainingConfig,
-    checkpoint: Path,
+    checkpoint: Path | None,
     examples: BaseChannel,
     transform_graph: BaseChannel | None = None,
     schema: BaseChannel | None = None,
@@ -33,11 +33,11 @@ def trainer(
 
     Args:
         config: how to train.
-        checkpoint: Hugging Face directory to start from.
+        checkpoint: Hugging Face directory to start from; None if it is all in `base_model`.
         examples: Transform's output.
         transform_graph: Transform's graph, for lineage.
         schema: for lineage.
-        base_model: WarmStart's output, to start from instead of the checkpoint.
+        base_model: WarmStart's or InitialModel's output, to start from instead of the checkpoint.
         hyperparameters: a Tuner's output, whose values go before the configured ones.
         state_directory: where interrupted runs leave their state; outside of the pipeline's outputs,
             which are new in each execution.
@@ -47,8 +47,7 @@ def trainer(
     """
     options = {
         "training": config.model_dump(mode="json"),
-        "checkpoint": str(checkpoint.absolute()),
-        "checkpoint_fingerprint": checkpoint_fingerprint(checkpoint),
+        **({} if checkpoint is None else start_options(checkpoint)),
         "state_directory": str(state_directory.absolute()),
     }
     return Trainer(
@@ -62,3 +61,15 @@ def trainer(
         eval_args=trainer_pb2.EvalArgs(splits=["eval"]),
         custom_config=options,
     )
+
+
+def start_options(checkpoint: Path) -> dict[str, str]:
+    """What `run_fn` and `tuner_fn` must know of a checkpoint; its fingerprint makes them run again.
+
+    Raises:
+        CheckpointError: it does not exist or holds no weights.
+    """
+    return {
+        "checkpoint": str(checkpoint.absolute()),
+        "checkpoint_fingerprint": checkpoint_fingerprint(checkpoint),
+    }

@@ -90,7 +90,7 @@ def run_fn(fn_args: Any) -> None:
 
 
 def start_checkpoint(fn_args: Any) -> tuple[Path, str]:
-    """The checkpoint to start from, WarmStart's if there is one, and its fingerprint."""
+    """The checkpoint to start from, that of an earlier component if there is one, and its fingerprint."""
     if fn_args.base_model:
         start = Path(fn_args.base_model)
         return start, checkpoint_fingerprint(start)

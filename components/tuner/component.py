@@ -8,7 +8,7 @@ from tfx.components.tuner.component import Tuner
 from tfx.proto import trainer_pb2
 from tfx.types import BaseChannel
 
-from components.baseline.lookup import checkpoint_fingerprint
+from components.trainer.component import start_options
 from components.trainer.training_config import TrainingConfig
 from components.tuner.tuning_config import TuningConfig
 
@@ -19,7 +19,7 @@ TUNER_FN = "components.tuner.tuner_fn.tuner_fn"
 def tuner(
     config: TuningConfig,
     training: TrainingConfig,
-    checkpoint: Path,
+    checkpoint: Path | None,
     examples: BaseChannel,
     transform_graph: BaseChannel | None = None,
     schema: BaseChannel | None = None,
@@ -35,11 +35,11 @@ def tuner(
     Args:
         config: the search.
         training: the configuration that trials differ from.
-        checkpoint: Hugging Face directory to start from.
+        checkpoint: Hugging Face directory to start from; None if it is all in `base_model`.
         examples: Transform's output.
         transform_graph: Transform's graph, for lineage.
         schema: for lineage.
-        base_model: WarmStart's output, to start from instead of the checkpoint.
+        base_model: WarmStart's or InitialModel's output, to start from instead of the checkpoint.
         state_directory: where interrupted searches leave their state.
 
     Raises:
@@ -48,8 +48,7 @@ def tuner(
     options = {
         "tuning": config.model_dump(mode="json"),
         "training": training.model_dump(mode="json"),
-        "checkpoint": str(checkpoint.absolute()),
-        "checkpoint_fingerprint": checkpoint_fingerprint(checkpoint),
+        **({} if checkpoint is None else start_options(checkpoint)),
         "state_directory": str(state_directory.absolute()),
     }
     return Tuner(

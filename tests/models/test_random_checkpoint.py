@@ -3,15 +3,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
 from models import random_checkpoint
 from models.checkpoint import load_checkpoint
 from models.contract.errors import ConfigError
-from models.random_checkpoint import RANDOM_MODELS, write_random_checkpoint
+from models.random_checkpoint import RANDOM_MODELS, write_initial_checkpoint, write_random_checkpoint
 from preprocessing.tokenizers import load_tokenizer
-from tests.tiny import TINY
+from tests.tiny import TINY, write_tiny_tokenizer
 
 
 @pytest.fixture
@@ -50,3 +51,25 @@ def test_gpt2_has_the_published_number_of_parameters():
 def test_an_unknown_model_is_refused_by_name(tmp_path: Path):
     with pytest.raises(ConfigError, match="'gpt9'"):
         write_random_checkpoint("gpt9", tmp_path / "out")
+
+
+def test_an_initial_checkpoint_has_the_tokenizer_and_spreads_that_follow_the_sizes(tmp_path: Path):
+    config = replace(TINY, hidden_size=64, head_dim=16, num_layers=8)
+    (tmp_path / "tokenizer").mkdir()
+    write_tiny_tokenizer(tmp_path / "tokenizer")
+    path = write_initial_checkpoint(config, tmp_path / "tokenizer", tmp_path / "first", seed=3)
+    assert load_checkpoint(path).config == config
+    assert load_tokenizer(path).fingerprint == load_tokenizer(tmp_path / "tokenizer").fingerprint
+    tensors = load_file(path / "model.safetensors")
+    block, spread = "model.layers.0.", (2 / (5 * 64)) ** 0.5
+    for name in (
+        "model.embed_tokens.weight",
+        f"{block}self_attn.q_proj.weight",
+        f"{block}mlp.up_proj.weight",
+    ):
+        assert tensors[name].std() == pytest.approx(spread, rel=0.05)
+    for name in (f"{block}self_attn.o_proj.weight", f"{block}mlp.down_proj.weight"):
+        assert tensors[name].std() == pytest.approx(spread / 4, rel=0.05)
+    assert np.all(tensors["model.norm.weight"] == 1)
+    again = write_initial_checkpoint(config, tmp_path / "tokenizer", tmp_path / "again", seed=3)
+    assert (path / "model.safetensors").read_bytes() == (again / "model.safetensors").read_bytes()

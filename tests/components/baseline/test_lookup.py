@@ -67,6 +67,26 @@ def test_a_corrupted_package_leaves_the_pretrained_model_as_the_baseline(tmp_pat
     assert "Version 1 is no baseline" in found.reason
 
 
+def test_a_first_run_from_scratch_is_compared_with_its_random_weights(tmp_path: Path, pretrained: Path):
+    found = find_baseline(
+        tmp_path / "missing", pretrained, tokenizer_fingerprint="t", recorded={}, untrained=True
+    )
+    assert (found.kind, found.label, found.path) == ("untrained", "untrained model", str(pretrained))
+    assert "so the untrained model is the baseline" in found.reason
+    bare_package(tmp_path / "1", evaluation=GOOD)
+    later = find_baseline(tmp_path, pretrained, tokenizer_fingerprint="t", recorded={}, untrained=True)
+    assert later.label == "pushed version 1"
+
+
+def test_a_newer_version_with_another_tokenizer_is_remembered(tmp_path: Path, pretrained: Path):
+    bare_package(tmp_path / "1", evaluation=GOOD, fingerprint="another")
+    bare_package(tmp_path / "2", evaluation=GOOD, fingerprint="another")
+    bare_package(tmp_path / "3", evaluation={"blessed": False}, fingerprint="another")
+    assert _find(tmp_path, pretrained).foreign == str(tmp_path / "2")
+    bare_package(tmp_path / "4", evaluation=GOOD)
+    assert _find(tmp_path, pretrained).foreign == ""
+
+
 def test_without_package_and_checkpoint_there_is_no_baseline(tmp_path: Path):
     with pytest.raises(CheckpointError, match="tokenmill import"):
         _find(tmp_path, tmp_path / "nowhere")

@@ -1,0 +1,1 @@
+"""Initial model: random weights for a run from scratch."""

@@ -1,0 +1,1 @@
+"""Vocabulary transform: Transform with a tokenizer that the same run has made."""
