@@ -83,7 +83,8 @@ def _estimate(config: RunConfig, decoder: DecoderConfig, say: Callable[[str], No
     from pipeline.end_mark import end_mark_warning
     from pipeline.run_estimate import RunEstimate, measure_gigaflops
 
-    warning = end_mark_warning(config.model.checkpoint, decoder) if config.corpus.has_chat else None
+    tokenizer = config.model.tokenizer_directory if config.corpus.has_chat else None
+    warning = end_mark_warning(tokenizer, decoder) if tokenizer is not None else None
     estimate = RunEstimate.make(config, decoder, measure_gigaflops())
     for line in estimate.lines(config):
         say(line)

@@ -41,7 +41,7 @@ class RunConfig(BaseModel):
     workdir: Path = Field(
         default=Path(".tokenmill"), description="Folder for artifacts, metadata and the runs' logs."
     )
-    model: ModelConfig = Field(description="The pretrained model and the name of the result.")
+    model: ModelConfig = Field(description="The model to start from and the name of the result.")
     corpus: CorpusConfig = Field(description="The text to fine-tune on.")
     training: TrainingConfig = Field(default_factory=TrainingConfig, description="How to fine-tune.")
     tuning: TuningConfig | None = Field(

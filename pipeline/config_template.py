@@ -59,8 +59,12 @@ def _absent(name: str, model: type[BaseModel], indent: str) -> Iterator[str]:
     yield f"{indent}# {name}:"
     for key, field in model.model_fields.items():
         yield from (f"{indent}#   {line}" for line in _comment(field.description or "", ""))
+        inner = None if _is_optional(field) else _model(field)
         value = _default(field)
-        yield f"{indent}#   {key}: {'(needed)' if value is PydanticUndefined else _value(value)}"
+        if inner is not None and isinstance(value, BaseModel):
+            yield from (f"{indent}#   {line.removeprefix('# ')}" for line in _absent(key, inner, ""))
+        else:
+            yield f"{indent}#   {key}: {'(needed)' if value is PydanticUndefined else _value(value)}"
 
 
 def _item(model: type[BaseModel], values: Mapping[str, Any], indent: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tfx import v1 as tfx
@@ -9,6 +10,7 @@ from tfx import v1 as tfx
 from components.baseline.component import baseline_lookup
 from components.corpus_example_gen.component import corpus_example_gen
 from components.exporter.component import exporter
+from components.initial_model.component import initial_model
 from components.metadata.connection_proto import connection_proto
 from components.perplexity_evaluator.component import perplexity_evaluator
 from components.pusher.component import pusher
@@ -16,6 +18,8 @@ from components.reporter.component import reporter
 from components.serving_validator.component import serving_validator
 from components.trainer.component import trainer
 from components.tuner.component import tuner
+from components.vocabulary_trainer.component import vocabulary_trainer
+from components.vocabulary_transform.component import vocabulary_transform
 from components.warm_start.component import warm_start
 from pipeline.config import RunConfig
 from pipeline.run_id import new_run_id
@@ -47,10 +51,14 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
         CheckpointError: the pretrained checkpoint's tokenizer cannot be reproduced.
     """
     run_id = run_id or new_run_id()
-    data = _data_components(config)
-    corpus, _, schema, _, transform = data
+    corpus = corpus_example_gen(config.corpus, checkpoint=config.model.tokenizer_directory)
+    examples = corpus.outputs["examples"]
+    start = _starting_components(config, examples)
+    statistics, schema, validator = _checking_components(examples)
+    transform = _transform(config, examples, schema.outputs["schema"], start)
     training = _training_components(
         config,
+        start,
         examples=transform.outputs["transformed_examples"],
         transform_graph=transform.outputs["transform_graph"],
         schema=schema.outputs["schema"],
@@ -60,11 +68,13 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
     judges = _judging_components(
         config,
         run_id,
-        examples=corpus.outputs["examples"],
+        start,
+        examples=examples,
         checkpoint=train.outputs["model"],
         package=export.outputs["package"],
     )
     told = _reporter(config, run_id, examples=corpus, training=train, package=export, judges=judges)
+    data = [corpus, *start.values(), statistics, schema, validator, transform]
     return tfx.dsl.Pipeline(
         pipeline_name=config.name,
         pipeline_root=str(config.run_root(run_id)),
@@ -76,42 +86,60 @@ def create_pipeline(config: RunConfig, run_id: str | None = None) -> tfx.dsl.Pip
     )
 
 
-def _data_components(config: RunConfig) -> tuple[Any, Any, Any, Any, Any]:
-    """From the corpus to ids: ExampleGen, StatisticsGen, SchemaGen, ExampleValidator, Transform."""
-    corpus = corpus_example_gen(config.corpus, checkpoint=config.model.checkpoint)
-    examples = corpus.outputs["examples"]
+def _starting_components(config: RunConfig, examples: Any) -> dict[str, Any]:
+    """Of a run from scratch the makers of `vocabulary` and initial `model`; else nothing."""
+    scratch = config.model.from_scratch
+    if scratch is None:
+        return {}
+    vocabulary = vocabulary_trainer(scratch.vocabulary, examples=examples)
+    model = initial_model(scratch, vocabulary=vocabulary.outputs["vocabulary"])
+    return {"vocabulary": vocabulary, "model": model}
+
+
+def _checking_components(examples: Any) -> tuple[Any, Any, Any]:
+    """What looks at the corpus: StatisticsGen, SchemaGen, ExampleValidator."""
     statistics = tfx.components.StatisticsGen(examples=examples)
     schema = tfx.components.SchemaGen(statistics=statistics.outputs["statistics"])
     validator = tfx.components.ExampleValidator(
         statistics=statistics.outputs["statistics"], schema=schema.outputs["schema"]
     )
-    transform = tfx.components.Transform(
+    return statistics, schema, validator
+
+
+def _transform(config: RunConfig, examples: Any, schema: Any, start: Mapping[str, Any]) -> Any:
+    """From text to ids, by the checkpoint's tokenizer or the one that the run makes."""
+    if start:
+        vocabulary = start["vocabulary"].outputs["vocabulary"]
+        return vocabulary_transform(examples=examples, schema=schema, vocabulary=vocabulary)
+    return tfx.components.Transform(
         examples=examples,
-        schema=schema.outputs["schema"],
+        schema=schema,
         preprocessing_fn=PREPROCESSING_FN,
         custom_config=transform_config(config.model.checkpoint),
         disable_statistics=True,
     )
-    return corpus, statistics, schema, validator, transform
 
 
-def _training_components(config: RunConfig, **data: Any) -> list[Any]:
+def _training_components(config: RunConfig, start: Mapping[str, Any], **data: Any) -> list[Any]:
     """From ids to a checkpoint: WarmStart and Tuner where the configuration asks for them, the Trainer.
 
     Args:
         config: the run.
+        start: of a run from scratch.
         data: channels of Transform's outputs and the schema.
     """
     options: dict[str, Any] = {**data, "state_directory": (config.workdir / "training").resolve()}
     nodes: list[Any] = []
-    if config.training.start_from == "latest_blessed":
-        start = warm_start(
+    if start:
+        options["base_model"] = start["model"].outputs["model"]
+    elif config.training.start_from == "latest_blessed":
+        warm = warm_start(
             push_base=config.push_base,
             pretrained=config.model.checkpoint.resolve(),
             metadata=config.metadata_connection,
         )
-        nodes.append(start)
-        options["base_model"] = start.outputs["start"]
+        nodes.append(warm)
+        options["base_model"] = warm.outputs["start"]
     if config.tuning is not None:
         search = tuner(config.tuning, config.training, config.model.checkpoint, **options)
         nodes.append(search)
@@ -120,15 +148,22 @@ def _training_components(config: RunConfig, **data: Any) -> list[Any]:
 
 
 def _judging_components(
-    config: RunConfig, run_id: str, *, examples: Any, checkpoint: Any, package: Any
+    config: RunConfig,
+    run_id: str,
+    start: Mapping[str, Any],
+    *,
+    examples: Any,
+    checkpoint: Any,
+    package: Any,
 ) -> tuple[Any, Any, Any, Any]:
     """From the package to its version: baseline lookup, evaluator, serving validator, pusher."""
     baseline = baseline_lookup(
         package=package,
         push_base=config.push_base,
-        pretrained=config.model.checkpoint.resolve(),
+        pretrained=None if start else config.model.checkpoint.resolve(),
         metadata=config.metadata_connection,
         run_id=run_id,
+        untrained=start["model"].outputs["model"] if start else None,
     )
     evaluate = perplexity_evaluator(
         config.evaluation,

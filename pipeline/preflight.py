@@ -8,13 +8,13 @@ from pathlib import Path
 
 from components.corpus_example_gen.component import read_chat_template
 from components.trainer.attention_heads import check_heads
-from components.trainer.training_data import document_end
 from components.tuner.tuning_config import ADAPTER_KEYS
-from models.contract.errors import CheckpointError, ConfigError, TokenmillError
+from models.contract.errors import ConfigError, TokenmillError
 from models.decoder_config import DecoderConfig
 from models.lora.projection import projections, select
 from pipeline.checkpoint_source import check_source, is_checkpoint
 from pipeline.config import RunConfig
+from pipeline.from_scratch_check import check_document_end, check_from_scratch, initial_decoder
 from pipeline.metadata_database import check_database
 from preprocessing.corpus_files import list_files
 from preprocessing.tokenizers.load import read_spec
@@ -28,8 +28,8 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
     Nothing is written that outlives the call.
 
     Returns:
-        The checkpoint's decoder config; None if the checkpoint must first be made from `model.source`:
-        what depends on it is then not checked yet.
+        The decoder config of the checkpoint or of the model from scratch; None if the checkpoint must first
+        be made from `model.source`: what depends on it is then not checked yet.
 
     Raises:
         ConfigError: sizes or adapters that do not fit together or the model, a folder that cannot be
@@ -48,12 +48,15 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
         lambda: check_database(config.metadata_connection),
         lambda: list_files(config.corpus.sources, config.corpus.spans),
     ]
-    if decoder is not None:
+    if config.model.from_scratch is not None:
+        checks.append(lambda: check_from_scratch(config))
+    elif decoder is not None:
         checks.append(lambda: _check_document_end(config))
+    if decoder is not None:
         checks.append(lambda: check_heads(config.training.tensorboard.attention, decoder))
         checks.append(lambda: _check_adapters(config, decoder))
-        if config.corpus.has_chat:
-            checks.append(lambda: read_chat_template(config.model.checkpoint))
+        if config.corpus.has_chat and config.model.tokenizer_directory is not None:
+            checks.append(lambda: read_chat_template(config.model.tokenizer_directory))
     faults = [fault for check in checks if (fault := _fault_of(check)) is not None]
     if len(faults) > 1:
         raise type(faults[0])(" ".join(str(fault) for fault in faults), field=faults[0].field)
@@ -63,6 +66,8 @@ def preflight(config: RunConfig) -> DecoderConfig | None:
 
 
 def _decoder(config: RunConfig) -> DecoderConfig | None:
+    if config.model.from_scratch is not None:
+        return initial_decoder(config.model.from_scratch)
     if is_checkpoint(config.model.checkpoint):
         return DecoderConfig.load(config.model.checkpoint)
     check_source(config.model)
@@ -104,9 +109,15 @@ def _size_faults(config: RunConfig, decoder: DecoderConfig | None) -> Iterator[t
         if value > decoder.max_length:
             yield (
                 key,
-                f"`{key}` is {value}, more than the context {decoder.max_length} of the model in "
-                f"{config.model.checkpoint}. Set it to {decoder.max_length} or less.",
+                f"`{key}` is {value}, more than the context {decoder.max_length} of "
+                f"{_model_place(config)}. Set it to {decoder.max_length} or less.",
             )
+
+
+def _model_place(config: RunConfig) -> str:
+    if config.model.from_scratch is not None:
+        return "`model.from_scratch`"
+    return f"the model in {config.model.checkpoint}"
 
 
 def _check_tuning(config: RunConfig) -> None:
@@ -133,7 +144,7 @@ def _check_folders(config: RunConfig) -> None:
         "workdir": [work, config.runs_directory, config.pipeline_root, work / "training", work / "scores"],
         "push.directory": [config.push_base],
     }
-    if not is_checkpoint(config.model.checkpoint):
+    if config.model.checkpoint is not None and not is_checkpoint(config.model.checkpoint):
         places["model.checkpoint"] = [config.model.checkpoint]
     for key, folders in places.items():
         for folder in folders:
@@ -167,10 +178,4 @@ def _check_folder(key: str, folder: Path) -> None:
 
 
 def _check_document_end(config: RunConfig) -> None:
-    spec = read_spec(config.model.checkpoint)
-    try:
-        document_end(spec.specials, spec.eos_ids, config.training.document_end)
-    except CheckpointError as error:
-        raise CheckpointError(
-            f"`training.document_end`: {error.message}", field=error.field, remedy=error.remedy
-        ) from error
+    check_document_end(read_spec(config.model.checkpoint), config.training.document_end)

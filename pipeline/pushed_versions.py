@@ -85,8 +85,10 @@ class PushedVersions:
         if "baseline_kind" not in properties:
             return None
         path, content = properties["baseline_path"], properties.get("baseline_fingerprint", "")
-        if properties["baseline_kind"] == "checkpoint":
-            return VersionOrigin(None, "", path, content, present=Path(path).is_dir())
+        kind = properties["baseline_kind"]
+        if kind != "package":
+            present = Path(path).is_dir()
+            return VersionOrigin(None, "", path, content, present=present, untrained=kind == "untrained")
         if path in self._pushes:
             return self._origin(*self._pushes[path])
         same = [one for one in self.all() if content and one.content_hash == content]

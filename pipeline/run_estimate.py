@@ -101,7 +101,8 @@ def _copies_on_disk(config: RunConfig) -> int:
     """Times the weights: checkpoint, package, pushed copy; saved states and best weights, each thrice."""
     if config.training.method == "lora":
         return 3
-    return 9 + (3 if config.training.early_stopping else 0)
+    first = 0 if config.model.from_scratch is None else 1
+    return 9 + first + (3 if config.training.early_stopping else 0)
 
 
 def _training_flops(config: RunConfig, parameters: int) -> float:

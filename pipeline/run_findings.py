@@ -85,6 +85,12 @@ def push(components: Components) -> dict[str, Any]:
     }
 
 
+def vocabulary(components: Components) -> dict[str, Any]:
+    """The vocabulary that a run from scratch made, by the name of RunRecord's field."""
+    _, properties = output(components, "VocabularyTrainer", "vocabulary")
+    return {"vocabulary": dict(properties)} if properties else {}
+
+
 def report(components: Components) -> dict[str, Any]:
     """The report's page, by the name of RunRecord's field."""
     folder, _ = output(components, "Reporter", "report")

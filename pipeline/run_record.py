@@ -40,6 +40,8 @@ class RunRecord:
         pushed_path: where it lies, or None.
         content_hash: of the version, "" if none was pushed.
         report_path: the page that explains it all, or None.
+        vocabulary: of a run from scratch, what it made: size, fingerprint, bytes learned from and bytes per
+            token on either split.
         error: why it failed, or None.
         peak_memory_bytes: of the run's process, 0 if not recorded.
         components: in the order they ran.
@@ -67,6 +69,7 @@ class RunRecord:
     pushed_path: str | None = None
     content_hash: str = ""
     report_path: str | None = None
+    vocabulary: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     peak_memory_bytes: int = 0
     components: tuple[ComponentRun, ...] = field(default=())

@@ -143,6 +143,7 @@ class RunRegistry:
             **findings.verdicts(components),
             **findings.push(components),
             **findings.report(components),
+            **findings.vocabulary(components),
         )
 
     def _state(self, run_id: str, components: list[ComponentRun], journal: dict[str, Any]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.text import Text
@@ -70,6 +71,8 @@ def _facts(record: RunRecord) -> list[tuple[str, str | Text]]:
     facts: list[tuple[str, str | Text]] = [("state", _coloured(record.state))]
     if record.error:
         facts.append(("error", record.error))
+    if record.vocabulary:
+        facts.append(("vocabulary", _vocabulary(record.vocabulary)))
     if record.scored:
         facts += [
             (f"perplexity before ({record.baseline})", _figure(record.baseline_perplexity)),
@@ -99,6 +102,14 @@ def _label(version: Path) -> str:
         return ", ".join(labels)
     place = release_place(version)
     return f"none: `tokenmill canary {place}` tries it, `tokenmill promote {place}` makes it stable"
+
+
+def _vocabulary(figures: Mapping[str, Any]) -> str:
+    text = f"{figures.get('size', 0):,} tokens"
+    learned, held_out = (figures.get(f"bytes_per_token_{split}") for split in ("train", "eval"))
+    if learned and held_out:
+        text += f", {learned:.2f} bytes per token on the text it was made of, {held_out:.2f} held out"
+    return text
 
 
 def _change(record: RunRecord) -> str:

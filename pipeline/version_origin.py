@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class VersionOrigin:
-    """A pushed version, or at the chain's end the pretrained model.
+    """A pushed version, or at the chain's end the model that training started from.
 
     Args:
-        version: its number, None for the pretrained model.
-        model: name it is served under, "" for the pretrained model.
+        version: its number, None for the first model.
+        model: name it is served under, "" for the first model.
         path: version directory, or checkpoint directory.
         content_hash: of its content.
         run_id: run that made it, "" if none did or none is known.
@@ -23,7 +23,8 @@ class VersionOrigin:
         labels: labels that stand on it now.
         present: whether it still lies at `path`.
         recorded: whether ML Metadata knows it.
-        started_from: version that its training started from, None for the pretrained model.
+        started_from: version that its training started from, None for the first model.
+        untrained: whether the first model had random weights instead of pretrained ones.
     """
 
     version: int | None
@@ -40,10 +41,11 @@ class VersionOrigin:
     present: bool = True
     recorded: bool = True
     started_from: int | None = None
+    untrained: bool = False
 
     @property
     def name(self) -> str:
         """Short name for people."""
         if self.version is None:
-            return "pretrained model"
+            return "untrained model" if self.untrained else "pretrained model"
         return f"{self.model}:{self.version}"

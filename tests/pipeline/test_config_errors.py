@@ -51,7 +51,7 @@ MINIMAL: dict[str, Any] = {
         (
             {"model": {"name": "a"}},
             "`model.checkpoint` is missing (Hugging Face checkpoint directory; made from `source` if it is "
-            "missing).",
+            "missing. None with `from_scratch`).",
         ),
         ({1: 2}, "`1` is 1: keys should be strings."),
     ],
