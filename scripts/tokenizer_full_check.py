@@ -20,6 +20,7 @@ _KEPT = 3
 """Mismatches of a job that are shown."""
 _MOST_TRIES = 600
 """Candidates that are tried to make a mismatch smaller."""
+_BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 _ROWS, _STEPS = 200, 20
 """Rows of ids, and calls for each."""
 
@@ -54,7 +55,9 @@ class HuggingFaceReference:
         return self._tokenizer.decode_batch(rows, skip_special_tokens=False)
 
     def decodable(self) -> list[int]:
-        return sorted(self._tokenizer.get_vocab().values())
+        """All but byte pieces: of a sequence that is wrong somewhere it shows U+FFFD for every byte."""
+        vocab = self._tokenizer.get_vocab()
+        return sorted(index for token, index in vocab.items() if not _BYTE_PIECE.fullmatch(token))
 
 
 class SentencepieceReference:

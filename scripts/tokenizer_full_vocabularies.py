@@ -259,6 +259,30 @@ def _mistral(version: str, member: str) -> Callable[[Path], Path]:
     return make
 
 
+def _converted(folder: Path) -> Path:
+    """Mistral's model as a tokenizer.json of Llama 2's form: a space in front, unknown letters as bytes."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+    from transformers.convert_slow_tokenizer import generate_merges
+
+    from preprocessing.tokenizers.sentencepiece_proto import ModelProto, PieceType
+
+    pieces = ModelProto.FromString(prepared("Mistral v1").read_bytes()).pieces
+    vocab = {piece.piece: index for index, piece in enumerate(pieces)}
+    merges = list(map(tuple, generate_merges(vocab, {piece.piece: piece.score for piece in pieces})))
+    model = models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True)
+    tokenizer = Tokenizer(model)
+    space, escaped = " ", "\u2581"
+    steps = [normalizers.Prepend(escaped), normalizers.Replace(space, escaped)]
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    last = [decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(space, 1, 0)]
+    tokenizer.decoder = decoders.Sequence([decoders.Replace(escaped, space), *last])
+    kinds = (PieceType.UNKNOWN, PieceType.CONTROL)
+    names = [piece.piece for piece in pieces if piece.type in kinds]
+    tokenizer.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in names])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder / "tokenizer.json"
+
+
 def _training_texts(size: int) -> Iterator[str]:
     """From a tenth of the machine's files, as much of each kind."""
     for kind in TEXT_KINDS:
@@ -351,6 +375,7 @@ VOCABULARIES: dict[str, Vocabulary] = {
     "Qwen2.5": Vocabulary(_qwen, 10),
     "SentencePiece BPE, trained": Vocabulary(_sentencepiece("bpe"), 10),
     "Mistral v1": Vocabulary(_mistral("v1", "tokenizer.model.v1"), 10),
+    "Mistral v1, converted": Vocabulary(_converted, 10),
     "Mistral v3": Vocabulary(_mistral("v3", "mistral_instruct_tokenizer_240323.model.v3"), 10),
     "SentencePiece unigram, trained": Vocabulary(_sentencepiece("unigram"), 10, exact=False),
 }
