@@ -39,10 +39,10 @@ def test_1_a_run_without_a_checkpoint_is_blessed_pushed_and_generates(
 ):
     record = tokenmill_json(capfd, "run", "--config", _config(mill, "first", 12_000))
     assert (record["state"], record["baseline"]) == ("pushed", "untrained model")
-    # Random weights know nothing: they need about the logarithm of the vocabulary's size.
+    # Random weights know nothing: any token is about as likely as any other.
     assert 200 < record["baseline_perplexity"] < 450
     assert record["perplexity"] < 30
-    assert not any("Completions" in reason for reason in record["reasons"])
+    assert not any("completions" in reason.lower() for reason in record["reasons"])
     outputs = {one["id"]: one["outputs"] for one in record["components"]}
     vocabulary = Path(outputs["VocabularyTrainer"]["vocabulary"])
     manifest = Manifest.load(Path(record["pushed_path"]))

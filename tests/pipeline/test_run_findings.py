@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.component_run import ComponentRun
-from pipeline.run_findings import verdicts
+from pipeline.run_findings import verdicts, vocabulary
 
 
 def _validator(folder: Path, component: str, key: str, blessed: bool, reasons: list[str]) -> ComponentRun:
@@ -42,3 +42,10 @@ def test_faults_are_the_reasons_that_forbade_the_push(
     found = verdicts(components)
     assert found["faults"] == faults
     assert found["reasons"] == ("Quality.", "Warning: a slice.", "Serving.")
+
+
+def test_the_vocabulary_of_a_run_from_scratch_is_what_its_artifact_says():
+    properties = {"vocabulary": {"size": 300, "fingerprint": "f"}}
+    made = ComponentRun("VocabularyTrainer", "complete", 0.0, 1.0, {"vocabulary": "artifacts/2"}, properties)
+    assert vocabulary([made]) == {"vocabulary": properties["vocabulary"]}
+    assert vocabulary([]) == {}

@@ -42,6 +42,13 @@ def _text(table: RenderableType) -> str:
     return console.file.getvalue()
 
 
+def test_a_run_from_scratch_tells_its_vocabulary():
+    figures = {"size": 8192, "bytes_per_token_train": 3.912, "bytes_per_token_eval": 3.7}
+    text = _text(run_table(dataclasses.replace(PUSHED, vocabulary=figures)))
+    assert "8,192 tokens, 3.91 bytes per token on the text it was made of, 3.70 held out" in text
+    assert "vocabulary" not in _text(run_table(PUSHED))
+
+
 def test_a_run_s_table_says_what_a_reader_wants_to_know():
     text = _text(run_table(PUSHED))
     for part in (
