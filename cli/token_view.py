@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.text import Text
 
-_BACKGROUNDS = ("#d4e6ff", "#ffe3b8")
-"""Of neighbours; the letters are black, so that both are read on light and on dark terminals."""
+_BACKGROUNDS = {False: ("#d4e6ff", "#ffe3b8"), True: ("bright_cyan", "bright_yellow")}
+"""Of neighbours, by whether there are only sixteen colours, in which the first two would be one. The letters
+are black: they are read on light and on dark terminals."""
 _PLAIN, _WHITE, _CUT, _SPECIAL = "black", "#6b7785", "bold #b00020", "bold white on #6a1b9a"
 _MARKS = {" ": "·", "\t": "→", "\n": "⏎", "\r": "␍"}
 _DOTTED_CIRCLE = "◌"
@@ -21,7 +22,7 @@ _ESCAPED = ("Cc", "Cf", "Cn", "Co", "Zs", "Zl", "Zp")
 _Part = tuple[str, str]
 
 
-def token_view(pieces: Sequence[bytes], special: Sequence[bool]) -> list[Text]:
+def token_view(pieces: Sequence[bytes], special: Sequence[bool], *, sixteen: bool = False) -> list[Text]:
     """Lines with every token on a background of its own, white space visible.
 
     A space is shown as `·`, a tab as `→`, a line end as `⏎` before it; other characters that show nothing
@@ -30,12 +31,13 @@ def token_view(pieces: Sequence[bytes], special: Sequence[bool]) -> list[Text]:
     Args:
         pieces: bytes of each token.
         special: whether it is a special token, which is shown as its content on a colour of its own.
+        sixteen: whether the terminal has no more colours than these.
     """
     from pipeline.terminal import styled
 
     lines: list[list[_Part]] = [[]]
     for place, (piece, is_special) in enumerate(zip(pieces, special, strict=True)):
-        background = _BACKGROUNDS[place % 2]
+        background = _BACKGROUNDS[sixteen][place % 2]
         for (style, ends), parts in groupby(_shown(piece), key=lambda part: part[1:]):
             shown = [text for text, *_ in parts]
             for text in shown if ends else ["".join(shown)]:

@@ -101,7 +101,7 @@ def _view(pieces: list[bytes], special: list[bool], color: str) -> None:
     console = PlainConsole(**(forced if color == "always" else {}))
     if color == "never" or not pieces or console.no_color or console.color_system is None:
         return
-    for line in token_view(pieces, special):
+    for line in token_view(pieces, special, sixteen=console.color_system == "standard"):
         console.print(line, soft_wrap=True)
     console.print()
 

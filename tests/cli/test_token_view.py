@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from rich.color import ColorSystem
+from rich.style import Style
+
 from cli.token_view import token_view
 
 
@@ -36,3 +39,9 @@ def test_neighbours_differ_and_special_tokens_stand_out():
     assert backgrounds[0] != backgrounds[1]
     assert backgrounds[1] == backgrounds[-1]
     assert set(backgrounds[2:-1]).isdisjoint(backgrounds[:2])
+
+
+def test_neighbours_differ_in_sixteen_colours_too():
+    (line,) = token_view([b"a", b"b", b"<s>"], [False, False, True], sixteen=True)
+    colours = [Style.parse(str(span.style)).bgcolor.downgrade(ColorSystem.STANDARD) for span in line.spans]
+    assert len({colour.number for colour in colours}) == 3
