@@ -7,6 +7,8 @@ shows; otherwise only starters that something follows, and what follows them, ar
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import tensorflow as tf
 
@@ -30,21 +32,12 @@ class NfcNormalizer(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        tables = nfc_tables()
-        pages = [page.tobytes() for page in tables.kind.reshape(-1, _PAGE)]
-        offset = {page: index * _PAGE for index, page in enumerate(dict.fromkeys(pages))}
-        self._page = graph_constant(np.array([offset[page] for page in pages], np.int32))
-        self._kind = graph_constant(np.frombuffer(b"".join(offset), np.uint8))
-        self._order = graph_constant(tables.order)
-        self._is_boundary = graph_constant(tables.is_boundary)
-        self._is_unsettled = graph_constant(tables.is_unsettled)
-        self._is_second = graph_constant(tables.is_second)
-        self._decomposable = graph_constant(tables.decomposable)
-        self._decomposition = graph_constant(tables.decomposition)
-        self._decomposition_splits = graph_constant(tables.decomposition_splits)
-        self._pairs = graph_constant(tables.pairs)
-        self._composites = graph_constant(tables.composites)
-        self._first_point = int(np.flatnonzero(tables.kind)[0])
+        self._tables = tuple(map(graph_constant, _tables()))
+        # Traced once: signatures that encode share it. A table that a branch captured would be named
+        # after a counter of the process, and two exports would differ; so all are arguments.
+        texts = tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)
+        tables = [tf.TensorSpec(table.shape, table.dtype) for table in self._tables]
+        self._in_form_c = tf.function(_in_form_c, input_signature=[*texts, *tables], autograph=False)
 
     def normalize(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
         """Normalise texts, each by itself: nothing is joined or brought into order across rows.
@@ -55,15 +48,64 @@ class NfcNormalizer(tf.Module):
         Returns:
             [B, None] int32.
         """
-        values, rows = points.values, points.row_splits
-        values, rows = tf.cond(
-            tf.reduce_all(values < self._first_point),
-            lambda: (values, rows),
-            lambda: self._beyond_latin(values, rows),
-        )
+        tables = map(tf.identity, self._tables)
+        values, rows = self._in_form_c(points.values, points.row_splits, *tables)
         return tf.RaggedTensor.from_row_splits(values, rows, validate=False)
 
-    def _beyond_latin(self, values: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+
+def _tables() -> list[np.ndarray]:
+    """What `_FormC` takes."""
+    tables = nfc_tables()
+    pages = [page.tobytes() for page in tables.kind.reshape(-1, _PAGE)]
+    offset = {page: index * _PAGE for index, page in enumerate(dict.fromkeys(pages))}
+    return [
+        np.array([offset[page] for page in pages], np.int32),
+        np.frombuffer(b"".join(offset), np.uint8),
+        tables.order,
+        tables.is_boundary,
+        tables.is_unsettled,
+        tables.is_second,
+        tables.decomposable,
+        tables.decomposition,
+        tables.decomposition_splits,
+        tables.pairs,
+        tables.composites,
+    ]
+
+
+def _in_form_c(values: tf.Tensor, rows: tf.Tensor, *tables: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Values [n] int32 and row splits [B + 1] int64 of texts, and the same of the texts in form C."""
+    first_point = int(np.flatnonzero(nfc_tables().kind)[0])
+    return tf.cond(
+        tf.reduce_all(values < first_point),
+        lambda: (values, rows),
+        lambda: _FormC(*tables).of(values, rows),
+    )
+
+
+@dataclass(frozen=True)
+class _FormC:
+    """The steps.
+
+    Args:
+        page: int32 [4352], where in `kind` the kinds of each 256 code points are.
+        kind: uint8; this and the others as in `NfcTables`.
+    """
+
+    page: tf.Tensor
+    kind: tf.Tensor
+    order: tf.Tensor
+    is_boundary: tf.Tensor
+    is_unsettled: tf.Tensor
+    is_second: tf.Tensor
+    decomposable: tf.Tensor
+    decomposition: tf.Tensor
+    decomposition_splits: tf.Tensor
+    pairs: tf.Tensor
+    composites: tf.Tensor
+
+    def of(self, values: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Texts in form C, given and returned as values and row splits."""
         kinds = self._kinds(values)
         return tf.cond(
             self._may_change(values, kinds),
@@ -72,8 +114,8 @@ class NfcNormalizer(tf.Module):
         )
 
     def _kinds(self, points: tf.Tensor) -> tf.Tensor:
-        page = tf.gather(self._page, tf.bitwise.right_shift(points, _PAGE_BITS))
-        return tf.gather(self._kind, page + tf.bitwise.bitwise_and(points, _PAGE - 1))
+        page = tf.gather(self.page, tf.bitwise.right_shift(points, _PAGE_BITS))
+        return tf.gather(self.kind, page + tf.bitwise.bitwise_and(points, _PAGE - 1))
 
     def _may_change(self, values: tf.Tensor, kinds: tf.Tensor) -> tf.Tensor:
         """[] bool; false only if all texts are in form C (UAX 15, section 9, "quick check").
@@ -83,13 +125,13 @@ class NfcNormalizer(tf.Module):
         """
         at = tf.where(kinds > 0)[:, 0]
         kind = tf.cast(tf.gather(kinds, at), tf.int32)
-        order = tf.gather(self._order, kind)
+        order = tf.gather(self.order, kind)
         adjacent = at[1:] == at[:-1] + 1
         disordered = adjacent & (order[1:] > 0) & (order[:-1] > order[1:])
-        at = tf.boolean_mask(at, tf.gather(self._is_unsettled, kind))
+        at = tf.boolean_mask(at, tf.gather(self.is_unsettled, kind))
         before = tf.maximum(at - 1, 0)
         first, second = tf.gather(values, before), tf.gather(values, at)
-        is_second = tf.gather(self._is_second, tf.cast(tf.gather(kinds, at), tf.int32))
+        is_second = tf.gather(self.is_second, tf.cast(tf.gather(kinds, at), tf.int32))
         whole = (tf.gather(kinds, before) == 0) & ~self._find_decomposable(first)[1]
         settled = is_second & whole & (self._composite(first, second) == _NEVER)
         return tf.reduce_any(disordered) | ~tf.reduce_all(settled)
@@ -104,7 +146,7 @@ class NfcNormalizer(tf.Module):
         inner = (kinds > 0) & ~edge[:-1]
         taken = (kinds > 0) | tf.concat([inner[1:], [False]], 0)[: tf.size(values)]
         at = tf.where(taken)[:, 0]
-        head = tf.gather(edge, at) | tf.gather(self._is_boundary, tf.cast(tf.gather(kinds, at), tf.int32))
+        head = tf.gather(edge, at) | tf.gather(self.is_boundary, tf.cast(tf.gather(kinds, at), tf.int32))
         old = tf.gather(values, at)
         new, span = self._normalized(old, tf.cumsum(tf.cast(head, tf.int32)) - 1)
 
@@ -128,14 +170,14 @@ class NfcNormalizer(tf.Module):
         """Form C of code points [n] int32 and the span of each, ascending from 0: both for the result."""
         points, span = self._decomposed(points, span)
         kinds = tf.cast(self._kinds(points), tf.int32)
-        order = tf.gather(self._order, kinds)
+        order = tf.gather(self.order, kinds)
         new_span = tf.concat([[True], span[1:] != span[:-1]], 0)[: tf.size(span)]
         run = tf.cumsum(tf.cast((order == 0) | new_span, tf.int32))
         disordered = (run[1:] == run[:-1]) & (order[:-1] > order[1:])
 
         def ordered() -> tuple[tf.Tensor, tf.Tensor]:
-            width = tf.cast(tf.reduce_max(self._order) + 1, tf.int64)
-            key = tf.cast(run, tf.int64) * width + tf.cast(order, tf.int64)
+            orders = int(nfc_tables().order.max()) + 1
+            key = tf.cast(run, tf.int64) * orders + tf.cast(order, tf.int64)
             by_key = tf.argsort(key, stable=True)
             return tf.gather(points, by_key), tf.gather(order, by_key)
 
@@ -145,17 +187,16 @@ class NfcNormalizer(tf.Module):
     def _decomposed(self, points: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Full decompositions; Hangul syllables stay: joining them again would only give them back."""
         at, found = self._find_decomposable(points)
-        itself = tf.size(self._decomposition) + tf.range(tf.size(points))
-        begin = tf.where(found, tf.gather(self._decomposition_splits, at), itself)
-        end = tf.where(found, tf.gather(self._decomposition_splits, at + 1), itself + 1)
+        itself = self.decomposition.shape[0] + tf.range(tf.size(points))
+        begin = tf.where(found, tf.gather(self.decomposition_splits, at), itself)
+        end = tf.where(found, tf.gather(self.decomposition_splits, at + 1), itself + 1)
         pieces = tf.ragged.range(begin, end)
-        both = tf.concat([self._decomposition, points], 0)
+        both = tf.concat([self.decomposition, points], 0)
         return tf.gather(both, pieces.values), tf.gather(span, pieces.value_rowids())
 
     def _find_decomposable(self, points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Index [n] int32 into the decompositions, and whether it is that of the code point, [n] bool."""
-        at = tf.minimum(tf.searchsorted(self._decomposable, points), tf.size(self._decomposable) - 1)
-        return at, tf.gather(self._decomposable, at) == points
+        return _find(self.decomposable, points)
 
     def _joined(self, points: tf.Tensor, order: tf.Tensor, span: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Join each starter to the first that can be, until none can: Greek needs three such rounds."""
@@ -181,7 +222,7 @@ class NfcNormalizer(tf.Module):
         Between them nothing stands that is no mark of a lower order: neither a starter nor, as the marks
         are in order, a mark of the same.
         """
-        is_second = tf.gather(self._is_second, tf.cast(self._kinds(points), tf.int32))
+        is_second = tf.gather(self.is_second, tf.cast(self._kinds(points), tf.int32))
         open_starter = (order[1:] == 0) & (order[:-1] == 0)
         is_open = open_starter | (order[:-1] < order[1:])
         candidate = is_second[1:] & is_open & (span[1:] == span[:-1])
@@ -204,9 +245,8 @@ class NfcNormalizer(tf.Module):
     def _composite(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
         """What two code points, each [n] int32, are joined to, or −1."""
         key = pair_key(tf.cast(first, tf.int64), tf.cast(second, tf.int64))
-        at = tf.minimum(tf.searchsorted(self._pairs, key), tf.size(self._pairs) - 1)
-        known = tf.gather(self._pairs, at) == key
-        composite = tf.where(known, tf.gather(self._composites, at), _NEVER)
+        at, known = _find(self.pairs, key)
+        composite = tf.where(known, tf.gather(self.composites, at), _NEVER)
         # Hangul: The Unicode Standard, section 3.12; each leading consonant and vowel has 28 syllables.
         block = len(TRAILING) + 1
         leading, vowel, trailing = first - LEADING.start, second - VOWELS.start, second - TRAILING.start
@@ -215,6 +255,13 @@ class NfcNormalizer(tf.Module):
         composite = tf.where(_within(first, LEADING) & _within(second, VOWELS), open_syllable, composite)
         closes = _within(first, SYLLABLES) & (syllable % block == 0) & _within(second, TRAILING)
         return tf.where(closes, first + trailing + 1, composite)
+
+
+def _find(table: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Index [n] int32 into an ascending table where each value would be, and whether it is, [n] bool."""
+    at = tf.searchsorted(table, values)
+    at = tf.minimum(at, table.shape[0] - 1)
+    return at, tf.gather(table, at) == values
 
 
 def _within(points: tf.Tensor, block: range) -> tf.Tensor:

@@ -63,7 +63,8 @@ def strings(seed: int, alphabet: list[str], count: int, longest: int = 12) -> li
 
 
 def test_every_code_point_alone():
-    expect_form_c([chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000])
+    """NUL, which nothing joins, keeps them apart: one text is seconds faster than a million."""
+    expect_form_c(["\0".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)])
 
 
 def test_every_first_part_with_every_second():
