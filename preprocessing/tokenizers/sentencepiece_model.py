@@ -7,7 +7,7 @@ sentencepiece library is needed: pieces (1), trainer settings (2), normaliser se
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from preprocessing.tokenizers.byte_alphabet import LETTER_SET
@@ -22,19 +22,19 @@ _ABSENT = -1
 
 
 def sentencepiece_model(
-    vocab: dict[str, int], made: Sequence[str], whole: Collection[str], vocab_size: int
+    vocab: dict[str, int], made: Sequence[str], whole: Sequence[str], vocab_size: int
 ) -> bytes:
     """Serialised ModelProto.
 
-    Piece i is token i, of the better score the more urgent it is; whatever text never becomes (special
-    tokens, unused ids) is a control piece. A token that only a whole word becomes is a user-defined
-    piece, which goes before merging, between BEGIN and END. Piece vocab_size is the unknown piece, which
-    words in the byte alphabet never need; END and BEGIN follow.
+    Piece i is token i, of the better score the more urgent it is; whatever merging never makes (special
+    tokens, unused ids) is a control piece, which text never becomes. Piece vocab_size is the unknown
+    piece, which words in the byte alphabet never need; END and BEGIN follow, then BEGIN, token and END
+    in one piece for each of `whole`. User-defined pieces go before merging and take no part in it.
 
     Args:
         vocab: token in the byte alphabet → id.
         made: at most 2^24 tokens that merging makes, the most urgent first: float32 holds their scores.
-        whole: tokens that words become without merging, none of them in `made`.
+        whole: tokens that words become without merging.
         vocab_size: number of ids.
     """
     score = dict.fromkeys(LETTER_SET, _LETTER_SCORE)
@@ -43,10 +43,9 @@ def sentencepiece_model(
     for token, index in vocab.items():
         if token in score:
             pieces[index] = _piece(token, score[token], _NORMAL)
-    for token in whole:
-        pieces[vocab[token]] = _piece(f"{BEGIN}{token}{END}", 0.0, _USER_DEFINED)
     pieces.append(_piece("\ue002", 0.0, _UNKNOWN))
-    pieces.extend(_piece(mark, _LETTER_SCORE, _NORMAL) for mark in (END, BEGIN))
+    pieces.extend(_piece(mark, 0.0, _USER_DEFINED) for mark in (END, BEGIN))
+    pieces.extend(_piece(f"{BEGIN}{token}{END}", 0.0, _USER_DEFINED) for token in whole)
     return b"".join(pieces) + _message(2, _trainer(vocab_size, len(pieces))) + _message(3, _normalizer())
 
 
