@@ -30,6 +30,9 @@ _FIGURES = (
 )
 _WITH_INTERVAL = ("perplexity", "bits_per_byte", "baseline_perplexity", "ratio")
 _TRAINING = ("method", "final_loss", "trainable_share", "tokens_per_second", "stop_reason")
+_CUT = ("context", "stride", "windows", "scored", "bytes", "add_bos")
+"""What an evaluation says of its windows."""
+
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -121,12 +124,15 @@ def _seconds(runs: Sequence[RunRecord]) -> dict[str, list[float | None]]:
 
 
 def _same_text(runs: Sequence[RunRecord], configs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether evaluations saw the same windows: the same Examples artifact, cut in the same way."""
+    """Whether evaluations saw the same windows: the same Examples artifact, cut in the same way.
+
+    Tokens of another vocabulary stand for other bytes.
+    """
     keys = []
     for run, config in zip(runs, configs, strict=True):
         examples = next((one.outputs.get("examples") for one in run.components if one.outputs), None)
         results = output_json(run.components, "PerplexityEvaluator", "evaluation", RESULTS_FILE)
-        cut = tuple(results.get(name) for name in ("context", "stride", "windows", "scored", "add_bos"))
+        cut = tuple(results.get(name) for name in _CUT)
         seed = config.get("evaluation.seed")
         if not results or examples is None:
             return False

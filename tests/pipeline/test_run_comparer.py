@@ -17,7 +17,7 @@ from pipeline.run_registry import RunRegistry
 from pipeline.terminal import PlainConsole
 from tests.run_history import RunHistory, results
 
-FIRST, SECOND, THIRD = "20260101-a", "20260102-b", "20260103-c"
+FIRST, SECOND, THIRD, FOURTH = "20260101-a", "20260102-b", "20260103-c", "20260104-d"
 CONFIG = (
     "name: demo\ntraining: {{tokens: {tokens}, seed: 0}}\ncorpus:\n  sources: [{{name: a, path: {path}}}]\n"
 )
@@ -38,6 +38,11 @@ def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         config=CONFIG.format(tokens=20, path="x"),
     )
     history.run(THIRD, config=CONFIG.format(tokens=20, path="y"))
+    history.run(
+        FOURTH,
+        results={**results(3.0, "untrained model", 250.0), "bytes": 150},
+        cached={"examples": first["examples"]},
+    )
     for run_id, documents in ((FIRST, 5), (THIRD, 6)):
         report = {"documents": documents, "splits": {"train": {"documents": documents - 1}}, "same": [1, 2]}
         (workdir / "artifacts" / run_id / "examples" / REPORT).write_text(json.dumps(report))
@@ -59,6 +64,10 @@ def test_settings_that_differ_are_told_and_no_others(workdir: Path):
     assert found.seconds["CorpusExampleGen"][1] is None
 
 
+def test_perplexities_of_another_vocabulary_do_not_compare(workdir: Path):
+    assert not _compare(workdir, FIRST, FOURTH).same_text
+
+
 def test_data_that_differs_is_told_and_lost_settings_are_named(workdir: Path):
     found = _compare(workdir, FIRST, THIRD)
     assert found.data == {"documents": [5, 6], "splits.train.documents": [4, 5]}
@@ -74,7 +83,7 @@ def test_the_order_is_that_of_the_arguments(workdir: Path):
 
 @pytest.mark.parametrize(
     ("run_ids", "message"),
-    [((FIRST,), "given 1 run"), ((FIRST, FIRST), "given 1 run"), ((FIRST, "2026"), "names 3 recorded runs")],
+    [((FIRST,), "given 1 run"), ((FIRST, FIRST), "given 1 run"), ((FIRST, "2026"), "names 4 recorded runs")],
 )
 def test_fewer_than_two_runs_are_refused(workdir: Path, run_ids: tuple[str, ...], message: str):
     with pytest.raises(ConfigError, match=message):
