@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,7 @@ class SentencepieceFile:
         for index in pieces:
             table[index] = self._bytes(model.pieces[index])
         serialised = model.SerializeToString(deterministic=True)
-        return SentencepieceSpec(serialised, tuple(table), self._start(table, specials.values()))
+        return SentencepieceSpec(serialised, tuple(table), self._start(table, frozenset(specials.values())))
 
     def _bytes(self, piece: Any) -> bytes:
         if piece.type == PieceType.UNKNOWN:
@@ -101,7 +100,7 @@ class SentencepieceFile:
             return bytes([BYTE_PIECES.index(piece.piece)])
         return str(piece.piece).replace(SPACE, " ").encode()
 
-    def _start(self, table: list[bytes], silent: Collection[int]) -> TextStart | None:
+    def _start(self, table: list[bytes], silent: frozenset[int]) -> TextStart | None:
         normalizer = self.message.normalizer_spec
         if not (normalizer.add_dummy_prefix or normalizer.remove_extra_whitespaces):
             return None
@@ -113,7 +112,8 @@ class SentencepieceFile:
         return TextStart.of_pieces(table, spaced, silent, every=normalizer.remove_extra_whitespaces)
 
     def _role(self, content: str) -> str | None:
-        return content if content in self.control else None
+        index = self.ids.get(content)
+        return content if index is not None and self.type_of(index) == PieceType.CONTROL else None
 
 
 def read_sentencepiece(path: Path) -> SentencepieceFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -34,7 +34,7 @@ class TextStart:
 
     @classmethod
     def of_pieces(
-        cls, token_bytes: Sequence[bytes], spaced: Collection[int], silent: Collection[int], every: bool
+        cls, token_bytes: Sequence[bytes], spaced: Set[int], silent: Set[int], every: bool
     ) -> TextStart:
         """As SentencePiece decodes.
 

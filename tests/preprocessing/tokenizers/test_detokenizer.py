@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import codecs
 
+import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preprocessing.tokenizers.detokenizer import Detokenizer
+from preprocessing.tokenizers.sentencepiece_spec import TextStart
 
 LEADS = [0x41, 0x80, 0xBF, 0xC0, 0xC2, 0xDF, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xA0, 0x8F, 0x90, 0x9F]
 BYTES = Detokenizer([bytes([byte]) for byte in range(256)])
@@ -56,6 +58,39 @@ def test_streams_may_end_one_by_one():
     text, pending = decode_stream(tf.constant(["", ""]), ids, tf.constant([True, False]))
     assert [part.decode() for part in text.numpy()] == ["\ufffd", ""]
     assert pending.numpy().tolist() == [b"", b"\xe6"]
+
+
+PIECES = [b" ", b" a", b"b", b"<s>", "\u00e9".encode()[:1], "\u00e9".encode()[1:]]
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_text_loses_its_first_space_however_its_ids_arrive(every: bool):
+    """As SentencePiece decodes; special tokens show, but do not count as text."""
+    start = TextStart.of_pieces(PIECES, spaced={0, 1}, silent={3}, every=every)
+    pieces = Detokenizer(PIECES, start)
+    rows = [[], [0], [0, 1], [0, 0, 1], [1, 1], [3, 3, 1, 0], [3], [4, 5, 1], [9, 1], [2, 1]]
+    first = [["", "", " a", "  a"], ["", "", "a", "a"]][every]
+    expected = [*first, "a a", "<s><s>a ", "<s>", "é a", "a", "b a"]
+    whole = pieces.decode(tf.ragged.constant(rows, tf.int32, ragged_rank=1)).numpy()
+    assert [text.decode() for text in whole] == expected
+    parts, pending = [""] * len(rows), tf.fill([len(rows)], pieces.stream_start)
+    for step in range(5):
+        ids = tf.ragged.constant([row[step : step + 1] for row in rows], tf.int32, ragged_rank=1)
+        text, pending = pieces.decode_stream(pending, ids, tf.constant(step == 4))
+        parts = [part + more.decode() for part, more in zip(parts, text.numpy(), strict=True)]
+    assert parts == expected
+    assert set(pending.numpy()) == {b""}
+
+
+def test_a_stream_that_continues_a_text_loses_nothing():
+    start = TextStart.of_pieces(PIECES, spaced={0, 1}, silent={3}, every=True)
+    pieces = Detokenizer(PIECES, start)
+    ids = tf.ragged.constant([[0, 1], [3, 1], []], tf.int32, ragged_rank=1)
+    text, pending = pieces.decode_stream(tf.constant(["", "", b"\xff"]), ids, tf.constant(False))
+    assert text.numpy().tolist() == [b"  a", b"<s> a", b""]
+    assert pending.numpy().tolist() == [b"", b"", b"\xff"]
+    assert pieces.decode_continuation(ids).numpy().tolist() == [b"  a", b"<s> a", b""]
+    assert BYTES.stream_start == b""
 
 
 def test_ids_outside_the_vocabulary_have_no_text():
