@@ -33,6 +33,9 @@ test: install system lint ## Lint, types, import rules and all tests (under 20 m
 test-cases: install ## Every case with a known answer
 	@$(PYTEST) -m cases
 
+test-tokenizer-full: install ## 150 MB of real and made text, every kind of tokenizer beside its reference (25 minutes)
+	@$(PYTHON) scripts/tokenizer_full.py
+
 test-parity: ## Recompute the reference values with PyTorch and compare
 	@python3 scripts/bootstrap.py --extras dev parity
 	@$(PYTHON) scripts/make_goldens.py --check
