@@ -41,8 +41,12 @@ BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 def _no_replacements() -> bytes:
-    """A double-array trie whose root leads to units that carry no byte's label."""
-    trie = struct.pack("<256I", 0, *[1 << 31] * 255)
+    """A double-array trie whose root leads to units that carry no byte's label.
+
+    The root's offset of 1 keeps NUL from leading back to the root, whose label is 0: the search would
+    walk to the end of a run of NULs from each of them.
+    """
+    trie = struct.pack("<256I", 1 << 10, *[1 << 31] * 255)
     return struct.pack("<I", len(trie)) + trie + b"\0"
 
 

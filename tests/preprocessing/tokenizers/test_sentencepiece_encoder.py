@@ -147,5 +147,5 @@ def test_an_answer_keeps_the_space_it_begins_with(tokenizer: GraphTokenizer, mod
 def test_a_very_long_text_without_spaces_takes_no_time_out_of_proportion(
     tokenizer: GraphTokenizer, model: bytes
 ):
-    texts = ["a" * 50_000, "the" * 15_000, "日" * 20_000]
+    texts = ["a" * 50_000, "the" * 15_000, "日" * 20_000, "\0" * 100_000]
     assert tokenizer.encode_batch(texts) == models.reference_ids(model, texts)
