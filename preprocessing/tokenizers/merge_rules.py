@@ -21,12 +21,12 @@ same ids for every word if the tokens are those that `made_tokens` gives, their 
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from tokenizers.models import BPE
 
 Merges = tuple[tuple[str, str], ...]
+_NEVER = 1 << 62
 
 
 def made_tokens(vocab: dict[str, int], merges: Merges) -> list[str]:
@@ -53,10 +53,17 @@ def _becomes(reference: BPE, token: str) -> bool:
 
 
 def _interleaved(ranks: dict[str, list[int]]) -> list[str]:
-    """Tokens of several rules with another token's rule between: which rule is theirs matters."""
-    by_rank = sorted((rank, token) for token, of in ranks.items() for rank in of)
-    runs = Counter(token for token, _ in groupby(token for _, token in by_rank))
-    return [token for token, count in runs.items() if count > 1]
+    """Tokens of several rules that may have another token's rule between: which rule is theirs matters.
+
+    `ranks` ascend, and so do the first ones from token to token.
+    """
+    first = [of[0] for of in ranks.values()]
+    found, latest = [], -1
+    for (token, of), next_first in zip(ranks.items(), [*first[1:], _NEVER], strict=False):
+        if len(of) > 1 and (latest > of[0] or next_first < of[-1]):
+            found.append(token)
+        latest = max(latest, of[-1])
+    return found
 
 
 def _last_rank(token: str, by_rule: dict[tuple[str, str], int]) -> int:

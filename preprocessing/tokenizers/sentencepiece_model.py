@@ -39,10 +39,13 @@ def sentencepiece_model(
     """
     score = dict.fromkeys(LETTER_SET, _LETTER_SCORE)
     score.update((token, -float(place)) for place, token in enumerate(made))
-    pieces = [_piece(f"\ue001{index}", 0.0, _CONTROL) for index in range(vocab_size)]
-    for token, index in vocab.items():
-        if token in score:
-            pieces[index] = _piece(token, score[token], _NORMAL)
+    normal = {index: token for token, index in vocab.items() if token in score}
+    pieces = [
+        _piece(normal[index], score[normal[index]], _NORMAL)
+        if index in normal
+        else _piece(f"\ue001{index}", 0.0, _CONTROL)
+        for index in range(vocab_size)
+    ]
     pieces.append(_piece("\ue002", 0.0, _UNKNOWN))
     pieces.extend(_piece(mark, 0.0, _USER_DEFINED) for mark in (END, BEGIN))
     pieces.extend(_piece(f"{BEGIN}{token}{END}", 0.0, _USER_DEFINED) for token in whole)

@@ -139,10 +139,11 @@ def _merges(path: Path, model: dict[str, Any], vocab: dict[str, int]) -> tuple[t
     raw = model.get("merges") or []
     merges = tuple(tuple(rule.split(" ") if isinstance(rule, str) else rule) for rule in raw)
     for rule, pair in zip(raw, merges, strict=True):
-        if len(pair) != 2 or not {*pair, "".join(pair)} <= vocab.keys():
+        known = len(pair) == 2 and pair[0] in vocab and pair[1] in vocab and pair[0] + pair[1] in vocab
+        if not known:
             raise refusal(path, "model.merges", rule, "pairs whose parts and whole are in the vocabulary")
-    (pair, times), *_ = Counter(merges).most_common(1) or [((), 1)]
-    if times > 1:
+    if len(set(merges)) < len(merges):
+        pair = Counter(merges).most_common(1)[0][0]
         raise refusal(path, "model.merges", list(pair), "each pair once")
     return merges
 
