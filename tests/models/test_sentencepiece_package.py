@@ -50,6 +50,7 @@ def test_text_goes_to_ids_as_outside_the_package(runner: LocalRunner, checkpoint
     assert runner.tokenize(TEXTS) == [[1, *row] for row in load_tokenizer(checkpoint).encode_batch(TEXTS)]
 
 
+@pytest.mark.soak
 def test_an_answer_has_the_text_that_the_engine_would_send(runner: LocalRunner):
     """It continues its prompt: neither drops a space that it begins with."""
     answers = runner.generate(TEXTS, SamplingParams(max_tokens=12, temperature=0.0))

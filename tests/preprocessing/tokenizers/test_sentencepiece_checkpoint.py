@@ -84,20 +84,17 @@ def test_pieces_that_the_configuration_names_as_special_cannot_be_written(tmp_pa
     index = models.reference(models.trained()).piece_to_id("<tool>")
     texts = ["<tool> the text", "a<tool>"]
     assert all(index in row for row in models.reference_ids(models.trained(), texts))
-    for number, config in enumerate(
-        [
-            {"additional_special_tokens": ["<tool>"]},
-            {"added_tokens_decoder": {str(index): {"content": "<tool>", "special": True}}},
-            {"extra_special_tokens": {"tool_token": {"content": "<tool>"}}},
-        ]
-    ):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        tokenizer = load_tokenizer(checkpoint(folder, **config))
-        expected = models.reference_ids(models.as_control(models.trained(), ["<tool>"]), texts)
-        assert tokenizer.encode_batch(texts) == expected
-        assert not any(index in row for row in expected)
-        assert tokenizer.encode_batch(["<tool>"], with_special=True) == [[index]]
+    configs: list[dict[str, Any]] = [
+        {"additional_special_tokens": ["<tool>"]},
+        {"extra_special_tokens": {"tool_token": {"content": "<tool>"}}},
+        {"added_tokens_decoder": {str(index): {"content": "<tool>", "special": True}}},
+    ]
+    assert [spec_of(tmp_path, **config).specials.get("<tool>") for config in configs] == [index] * 3
+    tokenizer = load_tokenizer(tmp_path)
+    expected = models.reference_ids(models.as_control(models.trained(), ["<tool>"]), texts)
+    assert tokenizer.encode_batch(texts) == expected
+    assert not any(index in row for row in expected)
+    assert tokenizer.encode_batch(["<tool>"], with_special=True) == [[index]]
 
 
 REFUSED: dict[str, dict[str, Any]] = {
