@@ -70,7 +70,8 @@ def _normalizer() -> bytes:
 
 
 def _piece(text: str, score: float, kind: int) -> bytes:
-    return _message(1, _message(1, text.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + _integer(3, kind))
+    said = b"" if kind == _NORMAL else _integer(3, kind)
+    return _message(1, _message(1, text.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + said)
 
 
 def _message(field: int, payload: bytes) -> bytes:
