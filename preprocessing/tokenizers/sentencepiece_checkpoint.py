@@ -104,7 +104,7 @@ def _check_added(
 def _check_template(
     file: Path, template: str | None, model: SentencepieceFile, specials: dict[str, int]
 ) -> None:
-    """Refuse a template that marks turns with pieces which a message can write too, as [INST]."""
+    """Refuse a template that marks turns with pieces which a message can write too."""
     for piece in model.of_type(PieceType.USER_DEFINED).keys() - specials.keys():
         is_mark = len(piece) > 2 and not (piece[0].isalnum() or piece[-1].isalnum()) and piece.strip()
         if is_mark and template is not None and piece in template:

@@ -71,7 +71,7 @@ class SentencepieceFile:
             specials: content → id; pieces by their ids, others with ids behind those of the pieces.
 
         Raises:
-            CheckpointError: one of them is a single character, which text would become.
+            CheckpointError: one of them is a single character: in BPE the operation fails on such a text.
         """
         single = next((content for content in specials if len(content) == 1), None)
         if single is not None:
