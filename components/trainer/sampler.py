@@ -47,4 +47,5 @@ class Sampler:
         return self._decode(ids[start:])
 
     def _decode(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(tf.ragged.constant([list(ids)], tf.int32))[0].numpy().decode())
+        rows = tf.ragged.constant([list(ids)], tf.int32)
+        return str(self._tokenizer.decode_continuation(rows)[0].numpy().decode())

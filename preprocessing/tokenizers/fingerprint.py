@@ -7,7 +7,7 @@ import json
 
 from preprocessing.tokenizers.character_classes import character_classes
 from preprocessing.tokenizers.nfc_tables import nfc_tables
-from preprocessing.tokenizers.tokenizer_spec import BYTES, TokenizerSpec
+from preprocessing.tokenizers.tokenizer_spec import BYTE_LEVEL_BPE, TokenizerSpec
 
 _VERSION = 2
 """Raise it when the same files start to give other ids."""
@@ -27,7 +27,10 @@ def fingerprint(spec: TokenizerSpec) -> str:
         "added": sorted(spec.added.items()),
     }
     digest = hashlib.sha256(json.dumps(decisive).encode())
-    if spec.kind != BYTES:
+    if spec.sentencepiece is not None:
+        digest.update(spec.sentencepiece.model)
+        digest.update(json.dumps(spec.sentencepiece.space_in_front).encode())
+    if spec.kind == BYTE_LEVEL_BPE:
         digest.update(character_classes(spec.pattern).tobytes())
     if spec.nfc:
         for table in vars(nfc_tables()).values():

@@ -8,6 +8,7 @@ import pytest
 from models.contract.errors import CheckpointError
 from preprocessing.tokenizers import load_tokenizer
 from preprocessing.tokenizers.chat_template import load_chat_template
+from preprocessing.tokenizers.fingerprint import fingerprint
 from preprocessing.tokenizers.load import read_spec
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
 from tests.preprocessing.tokenizers import sentencepiece_models as models
@@ -156,3 +157,13 @@ def test_a_folder_without_a_vocabulary_names_what_it_has(tmp_path: Path):
     vocabularies.write(tmp_path / "tokenizer_config.json", {"tokenizer_class": "ByT5Tokenizer"})
     with pytest.raises(CheckpointError, match=r"neither tokenizer\.json nor tokenizer\.model.*ByT5Tokenizer"):
         load_tokenizer(tmp_path)
+
+
+def test_the_fingerprint_follows_whatever_of_a_model_decides_ids(tmp_path: Path):
+    def change(message: Any) -> None:
+        message.normalizer_spec.remove_extra_whitespaces = True
+
+    before = fingerprint(spec_of(tmp_path))
+    assert fingerprint(spec_of(tmp_path)) == before
+    (tmp_path / "tokenizer.model").write_bytes(models.changed(models.trained(), change))
+    assert fingerprint(read_spec(tmp_path)) != before
