@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
@@ -17,14 +18,19 @@ FORMS = {
 }
 
 
-def load(directory: Path, value: dict[str, Any]) -> tuple[GraphTokenizer, Path]:
-    path = vocabularies.write(directory / "tokenizer.json", value)
-    return load_tokenizer(path), path
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[GraphTokenizer, Path]]:
+    @cache
+    def of_form(form: str) -> tuple[GraphTokenizer, Path]:
+        path = vocabularies.write(tmp_path_factory.mktemp(form) / "tokenizer.json", FORMS[form]())
+        return load_tokenizer(path), path
+
+    return of_form
 
 
-@pytest.fixture(scope="module", params=FORMS)
-def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
-    return load(tmp_path_factory.mktemp(request.param), FORMS[request.param]())
+@pytest.fixture(params=FORMS)
+def loaded(request: pytest.FixtureRequest, load: Callable[[str], tuple[GraphTokenizer, Path]]):
+    return load(request.param)
 
 
 def test_ids_equal_the_references(loaded: tuple[GraphTokenizer, Path]):
@@ -53,16 +59,18 @@ def test_long_words_take_no_time_out_of_proportion(loaded: tuple[GraphTokenizer,
     assert tokenizer.encode_batch(texts) == vocabularies.reference_ids(vocabularies.reference(path), texts)
 
 
-def test_text_becomes_added_tokens_that_are_not_special(tmp_path: Path):
-    tokenizer, _ = load(tmp_path, vocabularies.qwen2_json())
+def test_text_becomes_added_tokens_that_are_not_special(load: Callable[[str], tuple[GraphTokenizer, Path]]):
+    tokenizer, _ = load("qwen2")
     call = tokenizer.vocab_size - 2
     assert call in tokenizer.encode_batch(["x<tool_call>"])[0]
     assert "<tool_call>" not in tokenizer.special_ids
     assert tokenizer.token_bytes[call] == b"<tool_call>"
 
 
-def test_a_word_that_is_a_token_becomes_it_without_merging(tmp_path: Path):
-    tokenizer, _ = load(tmp_path, vocabularies.llama3_json())
+def test_a_word_that_is_a_token_becomes_it_without_merging(
+    load: Callable[[str], tuple[GraphTokenizer, Path]],
+):
+    tokenizer, _ = load("llama3")
     piece = tokenizer.token_bytes.index(b"zqzq")
     assert tokenizer.encode_batch(["zqzq", "zqzqz"])[0] == [piece]
     assert piece not in tokenizer.encode_batch(["zqzqz"])[0]

@@ -94,9 +94,14 @@ def test_each_way_of_writing_a_pattern_means_the_same(regex: str, behavior: str,
     ],
 )
 def test_the_letters_of_contractions_are_those_that_ignoring_case_takes(before: str, after: str, taken: str):
-    """Of all letters; each stands in a contraction that a letter follows, which is a word of its own then."""
-    table = character_classes(WordPattern.LLAMA3)
-    letters = [chr(point) for point in np.flatnonzero(table == CharacterClass.LETTER)]
+    """Each letter stands in a contraction that a letter follows, which is a word of its own then.
+
+    All letters take the place of the only one; of two, those outside the large scripts without case.
+    """
+    points = np.flatnonzero(character_classes(WordPattern.LLAMA3) == CharacterClass.LETTER)
+    alone = not before and not after
+    cased = ((points < 0x3000) | (points >= 0xA640)) & ((points < 0xAC00) | (points >= 0xFB00))
+    letters = [chr(point) for point in (points if alone else points[cased & (points < 0x10500)])]
     cut = REFERENCES[WordPattern.LLAMA3].pre_tokenize_str(
         "".join(f"1'{before}{letter}{after}q" for letter in letters)
     )
