@@ -25,9 +25,6 @@ class GraphTokenizer(tf.Module):
 
     Args:
         spec: see `load_tokenizer`.
-
-    Raises:
-        CheckpointError: the merge rules cannot be reproduced exactly.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -45,7 +42,7 @@ class GraphTokenizer(tf.Module):
 
     @property
     def route(self) -> str:
-        """How words are merged: "sentencepiece", "vector" or, for bytes, "bytes"; all exact."""
+        """What makes ids of bytes: "sentencepiece", TF Text's operation, or "bytes", a look-up."""
         return self._encoder.route
 
     @property
