@@ -8,7 +8,7 @@ CHECKPOINT := .tokenmill/checkpoints/smollm2-135m-instruct
 QUICK_PACKAGE := .tokenmill/models/smollm2-135m-instruct
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-full quick test test-cases test-parity test-kill bench-corpus bench-training bench-lora bench-decode bench-speculation system lint format doctor clean
+.PHONY: help install demo demo-full quick test test-cases test-parity test-kill test-tokenizer-full bench-corpus bench-training bench-lora bench-decode bench-tokenizer bench-speculation system lint format doctor clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
@@ -33,7 +33,7 @@ test: install system lint ## Lint, types, import rules and all tests (under 20 m
 test-cases: install ## Every case with a known answer
 	@$(PYTEST) -m cases
 
-test-tokenizer-full: install ## 150 MB of real and made text, every kind of tokenizer beside its reference (25 minutes)
+test-tokenizer-full: install ## 420 MB of real and made text, every kind of tokenizer beside its reference (15 minutes)
 	@$(PYTHON) scripts/tokenizer_full.py
 
 test-parity: ## Recompute the reference values with PyTorch and compare
@@ -52,6 +52,10 @@ bench-lora: install ## Held-out gain of adapters beside that of full fine-tuning
 bench-decode: install ## Decode speed beside other engines, in turns (run it alone, an hour with building them)
 	@python3 scripts/make_peers_env.py || test $$? = 2
 	@$(TOKENMILL) bench decode --random gpt2 --peer-python .tokenmill/peers/bin/python
+
+bench-tokenizer: install ## Tokenizer speed beside tokenizers and tiktoken, in turns (run it alone, minutes)
+	@test -f $(CHECKPOINT)/config.json || $(MAKE) quick
+	@$(TOKENMILL) bench tokenizer --tokenizer $(CHECKPOINT)
 
 bench-speculation: install ## Guessing ahead against plain decoding, in turns; JSON (run it alone)
 	@test -d $(QUICK_PACKAGE) || $(MAKE) quick

@@ -166,10 +166,8 @@ class TokenizerBenchPlan:
         taken = set(tokenizer.special_ids.values())
         tokens = [token for index, token in enumerate(tokenizer.token_bytes) if token and index not in taken]
         word = adversarial("letter soup", WORD_BYTES, tokens, specials)
-        result: dict[str, Any] = {}
-        if tokenizer.route != "vector":
-            result["single_word"] = {"bytes": len(word), "seconds": benchmark.single_word(word, self.rounds)}
-        result["growth"] = []
+        seconds = benchmark.single_word(word, self.rounds)
+        result: dict[str, Any] = {"single_word": {"bytes": len(word), "seconds": seconds}, "growth": []}
         for family in FAMILIES:
             tell(f"{family}: {self.growth_bytes // 2} and {self.growth_bytes} bytes")
             text = adversarial(family, self.growth_bytes, tokens, specials)
