@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+from click.core import ParameterSource
 
 from cli.console import json_option, print_json, quiet_tensorflow, read_utf8, say
 from models.contract.errors import ConfigError, DataError
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from preprocessing.tokenizers import GraphTokenizer
 
 _READ_BYTES = 1 << 18
+_SHOWN = 80
+"""Characters of a wrong line."""
+
+_ONE_STRING = "Write one JSON string a line."
 
 
 @click.command(
@@ -59,7 +64,9 @@ def command(path: Path, jsonl: bool, special: bool, color: str, as_json: bool, t
 
     With --jsonl, TEXT is the name of a file of JSON strings; without it they come from stdin.
     """
-    if text is None and not jsonl:
+    if jsonl:
+        _refuse_beside_jsonl(as_json)
+    elif text is None:
         raise ConfigError(
             "no TEXT to tokenize.",
             field="text",
@@ -76,6 +83,18 @@ def command(path: Path, jsonl: bool, special: bool, color: str, as_json: bool, t
     else:
         with source:
             _convert(tokenizer, source, text or "stdin", special)
+
+
+def _refuse_beside_jsonl(as_json: bool) -> None:
+    """Refuse options that would change nothing: the form of the lines is fixed."""
+    source = click.get_current_context().get_parameter_source("color")
+    for name, given in (("json", as_json), ("color", source is not ParameterSource.DEFAULT)):
+        if given:
+            raise ConfigError(
+                f"--{name} says how one TEXT is shown, but --jsonl prints a JSON list of ids a line.",
+                field=name,
+                remedy=f"Remove --{name} or --jsonl.",
+            )
 
 
 def _show(tokenizer: GraphTokenizer, text: str, special: bool, color: str, as_json: bool) -> None:
@@ -130,14 +149,26 @@ def _opened(name: str | None) -> BinaryIO:
 
 
 def _convert(tokenizer: GraphTokenizer, stream: BinaryIO, name: str, special: bool) -> None:
-    """Write one list of ids for each line, as soon as the line is there."""
+    """Write one list of ids for each line, as soon as the line is there.
+
+    Lines before a bad one are written first, whatever was read together with it.
+    """
     number = 0
     for lines in _lines(stream):
-        texts = [_parse(line, f"{name}: line {number + place}") for place, line in enumerate(lines, 1)]
-        number += len(lines)
-        for ids in tokenizer.encode_batch(texts, with_special=special):
+        texts: list[bytes] = []
+        fault: DataError | None = None
+        for line in lines:
+            number += 1
+            try:
+                texts.append(_parse(line, f"{name}: line {number}"))
+            except DataError as error:
+                fault = error
+                break
+        for ids in tokenizer.encode_batch(texts, with_special=special) if texts else ():
             sys.stdout.write(json.dumps(ids) + "\n")
         sys.stdout.flush()
+        if fault is not None:
+            raise fault
 
 
 def _lines(stream: BinaryIO) -> Iterator[list[bytes]]:
@@ -158,10 +189,12 @@ def _parse(line: bytes, place: str) -> bytes:
     """The UTF-8 of a line's JSON string."""
     try:
         value = json.loads(line.decode("utf-8"))
+    except RecursionError as error:
+        raise DataError(f"{place} is JSON nested too deeply.", remedy=_ONE_STRING) from error
     except ValueError as error:
-        raise DataError(f"{place} is not JSON: {error}.", remedy="Write one JSON string a line.") from error
+        raise DataError(f"{place} is not JSON: {error}.", remedy=_ONE_STRING) from error
     if not isinstance(value, str):
-        raise DataError(f"{place} is {json.dumps(value)[:80]}.", remedy="Write one JSON string a line.")
+        raise DataError(f"{place} is {line.decode('utf-8').strip()[:_SHOWN]}.", remedy=_ONE_STRING)
     return _utf8(value, place)
 
 

@@ -42,11 +42,19 @@ def test_json_strings_of_a_file_do_too(directory: Path):
     assert [len(json.loads(line)) for line in result.stdout.splitlines()] == [1, 70_000, 3, 400_000, 2]
 
 
-@pytest.mark.parametrize("bad", [b'"b', b"7", b"", b'"\xff"', b'"\\ud800"'])
+@pytest.mark.parametrize("bad", [b'"b', b"7", b"", b'"\xff"', b'"\\ud800"', b"[" * 200_000])
 def test_a_bad_line_is_named(directory: Path, bad: bytes):
     result = run(directory, "--jsonl", stdin=b'"a"\n' + bad + b'\n"c"\n')
     assert isinstance(result.exception, DataError)
     assert str(result.exception).startswith("stdin: line 2 ")
+    assert result.stdout == "[97]\n"
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--color", "never"], ["--color", "auto"]])
+def test_options_that_change_nothing_beside_jsonl_are_refused(directory: Path, option: list[str]):
+    result = run(directory, "--jsonl", *option, stdin=b'"a"')
+    assert isinstance(result.exception, ConfigError)
+    assert str(result.exception).endswith(f"Remove {option[0]} or --jsonl.")
 
 
 def test_a_text_shows_its_ids_and_pieces(directory: Path):
