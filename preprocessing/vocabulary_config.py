@@ -11,6 +11,13 @@ BYTES = 256
 """Tokens that every byte-level vocabulary has: one per byte, so that any text can be written."""
 
 
+MOST_TOKENS = 1_000_000
+"""Several times the largest vocabularies in use; the trainer reserves memory for all of them at the start."""
+
+MOST_FREQUENT = 2**31 - 1
+"""The trainer counts pairs in 32 bits, so none is ever more frequent."""
+
+
 class VocabularyConfig(BaseModel):
     """Byte-level BPE trained on the corpus, or a tokenizer that is there already."""
 
@@ -46,13 +53,27 @@ class VocabularyConfig(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _holds_bytes_and_specials(self) -> Self:
+    def _sizes_are_possible(self) -> Self:
         least = BYTES + len(self.specials)
         if self.size < least:
             raise ValueError(
                 f"`size` is {self.size}, but {BYTES} bytes and {len(self.specials)} special tokens must have "
                 f"room: set it to {least} or more"
             )
+        if self.size > MOST_TOKENS:
+            raise ValueError(f"`size` is {self.size}: set it to {MOST_TOKENS} or less")
+        if self.min_frequency > MOST_FREQUENT:
+            raise ValueError(f"`min_frequency` is {self.min_frequency}: set it to {MOST_FREQUENT} or less")
+        return self
+
+    @model_validator(mode="after")
+    def _specials_have_names(self) -> Self:
+        for content in self.specials:
+            if any("\ud800" <= letter <= "\udfff" for letter in content):
+                raise ValueError(
+                    f"`specials` hold {content!r} with half a surrogate pair, which no text can: write both "
+                    "halves or the character itself"
+                )
         if len(set(self.specials)) < len(self.specials) or not all(self.specials):
             raise ValueError(f"`specials` are {list(self.specials)}: give each a name of its own")
         return self

@@ -17,6 +17,7 @@ from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
 from models.contract.errors import ConfigError, DataError
+from preprocessing.special_token_check import could_be_made
 from preprocessing.vocabulary_config import VocabularyConfig
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
@@ -39,11 +40,10 @@ def untrained_tokenizer(config: VocabularyConfig) -> Tokenizer:
     tokenizer.pre_tokenizer = _word_splits(config.pattern)
     tokenizer.decoder = decoders.ByteLevel()
     for content in config.specials:
-        # Only within a word do bytes merge, up to the whole word.
-        if len(tokenizer.pre_tokenizer.pre_tokenize_str(content)) < 2:
+        if could_be_made(content, tokenizer.pre_tokenizer):
             raise ConfigError(
-                f"special token {content!r} is one word of the pattern {config.pattern}: text could be "
-                "merged into it.",
+                f"special token {content!r} is one word of the pattern {config.pattern}, or its letters "
+                "stand for bytes of one: text could be merged into it.",
                 field=f"{_KEY}.specials",
                 remedy="Put it between marks, e.g. `<|name|>`.",
             )

@@ -19,6 +19,11 @@ def test_the_smallest_vocabulary_holds_bytes_and_special_tokens():
     [
         ({"size": 256}, r"`size` is 256, but 256 bytes and 1 special tokens must have room: set it to 257"),
         ({"size": 258, "specials": ["<|a|>", "<|b|>", "<|c|>"]}, "set it to 259 or more"),
+        ({"size": 1_000_001}, "`size` is 1000001: set it to 1000000 or less"),
+        ({"size": 10**20}, "set it to 1000000 or less"),
+        ({"min_frequency": 2**31}, "`min_frequency` is 2147483648: set it to 2147483647 or less"),
+        ({"min_frequency": 10**20}, "set it to 2147483647 or less"),
+        ({"specials": ["<\ud800>"]}, "half a surrogate pair, which no text can"),
         ({"specials": ["<|a|>", "<|a|>"]}, "give each a name of its own"),
         ({"specials": [""]}, "give each a name of its own"),
         ({"specials": []}, "at least 1 item"),

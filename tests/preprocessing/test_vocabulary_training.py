@@ -102,7 +102,7 @@ def test_rare_pairs_become_no_tokens():
     assert train_vocabulary(["ab ab ab ab"], config).get_vocab_size() == 258
 
 
-@pytest.mark.parametrize("special", ["end", " end", "<|", "'s", "\n\n"])
+@pytest.mark.parametrize("special", ["end", " end", "<|", "'s", "\n\n", "Ā!", "Ġ<"])
 def test_a_special_token_that_text_could_become_is_refused(special: str):
     with pytest.raises(ConfigError, match=r"is one word of the pattern gpt2_digits.*`<\|name\|>`"):
         train_vocabulary([], VocabularyConfig(specials=(special,)))
