@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from models.contract.signatures import NO_ID
+from models.signatures.position_check import PositionCheck, checked
 from models.signatures.tensor_specs import Endpoint
 from preprocessing.tokenizers import GraphTokenizer
 
@@ -45,17 +46,54 @@ class TextSignatures(tf.Module):
     ) -> dict[str, tf.Tensor]:
         """Ids of prompts made of text and special tokens; nothing is added."""
         known = tf.constant([NO_ID, *sorted(self.tokenizer.special_ids.values())], tf.int32)
-        check = tf.debugging.Assert(
-            tf.reduce_all(tf.reduce_any(special_id[:, None] == known[None], axis=1)),
-            ["`special_id` must be -1 (text) or the id of a special token:", special_id],
-        )
-        with tf.control_dependencies([check]):
-            special_id = tf.identity(special_id)
-        return _flat(self.tokenizer.encode_segments(text, special_id, row_splits))
+        is_known = tf.reduce_any(special_id[:, None] == known[None], axis=1)
+        checks = [
+            PositionCheck(
+                is_known,
+                [
+                    "`special_id` must be -1 (text) or the id of a special token:",
+                    tf.boolean_mask(special_id, ~is_known),
+                    "give ordinary ids as text.",
+                ],
+            ),
+            PositionCheck(
+                tf.size(special_id) == tf.size(text),
+                [
+                    "`special_id` must be as long as `text`:",
+                    tf.size(special_id),
+                    "beside",
+                    tf.size(text),
+                    "texts; give one for each segment, -1 for text.",
+                ],
+            ),
+            _rows_of(row_splits, "text", text),
+        ]
+        return _flat(self.tokenizer.encode_segments(*checked(checks, text, special_id, row_splits)))
 
     def detokenize(self, ids: tf.Tensor, row_splits: tf.Tensor) -> dict[str, tf.Tensor]:
         """Text of each row."""
-        return {"text": self.tokenizer.decode(tf.RaggedTensor.from_row_splits(ids, row_splits))}
+        ids, row_splits = checked([_rows_of(row_splits, "ids", ids)], ids, row_splits)
+        rows = tf.RaggedTensor.from_row_splits(ids, row_splits, validate=False)
+        return {"text": self.tokenizer.decode(rows)}
+
+
+def _rows_of(row_splits: tf.Tensor, name: str, values: tf.Tensor) -> PositionCheck:
+    """Check that row splits [R + 1] divide values [N]: 0, never descending, N."""
+    size = tf.size(values, tf.int64)
+    divides = [
+        tf.size(row_splits) > 0,
+        tf.reduce_all(row_splits[:1] == 0),
+        tf.reduce_all(row_splits[1:] >= row_splits[:-1]),
+        tf.reduce_all(row_splits[-1:] == size),
+    ]
+    message = [
+        f"`row_splits` must start at 0, not descend and end at the length of `{name}`:",
+        row_splits,
+        "length:",
+        size,
+        "give the places where rows start, and the length.",
+    ]
+    return PositionCheck(tf.reduce_all(divides), message)
 
 
 def _flat(ids: tf.RaggedTensor) -> dict[str, tf.Tensor]:
