@@ -53,7 +53,7 @@ def test_ids_with_special_tokens_equal_the_references(loaded: tuple[GraphTokeniz
     assert {*tokenizer.special_ids.values()}.isdisjoint(index for ids in plain for index in ids)
 
 
-def test_long_words_take_no_time_out_of_proportion(loaded: tuple[GraphTokenizer, Path]):
+def test_long_words_have_the_ids_of_the_reference(loaded: tuple[GraphTokenizer, Path]):
     tokenizer, path = loaded
     texts = ["a" * 50_000, "the" * 15_000, " \n" * 20_000, "!" * 40_000]
     assert tokenizer.encode_batch(texts) == vocabularies.reference_ids(vocabularies.reference(path), texts)

@@ -61,7 +61,7 @@ def test_no_texts_give_no_ids(tokenizer: GraphTokenizer, byte_tokenizer: GraphTo
         assert each.decode(tf.RaggedTensor.from_row_splits(tf.zeros([0], tf.int32), [0])).numpy().size == 0
 
 
-def test_a_very_long_word_takes_no_time_out_of_proportion(tokenizer: GraphTokenizer, path: Path):
+def test_a_very_long_word_has_the_ids_of_the_reference(tokenizer: GraphTokenizer, path: Path):
     texts = ["a" * 50_000, "the" * 15_000]
     expected = vocabularies.reference_ids(vocabularies.reference(path), texts)
     assert tokenizer.encode_batch(texts) == expected

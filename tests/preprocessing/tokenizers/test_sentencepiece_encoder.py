@@ -144,7 +144,7 @@ def test_an_answer_keeps_the_space_it_begins_with(tokenizer: GraphTokenizer, mod
     assert (text.numpy().tolist(), pending.numpy().tolist()) == ([b" the text"], [b""])
 
 
-def test_a_very_long_text_without_spaces_takes_no_time_out_of_proportion(
+def test_a_very_long_text_without_spaces_has_the_ids_of_the_reference(
     tokenizer: GraphTokenizer, model: bytes
 ):
     texts = ["a" * 50_000, "the" * 15_000, "日" * 20_000, "\0" * 100_000]
