@@ -6,6 +6,7 @@ asked to; the others it finds always, so they are as ordinary as letters.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ _FLAGS = ("single_word", "lstrip", "rstrip")
 
 
 def read_added_tokens(
-    path: Path, raw: list[dict[str, Any]], vocab: dict[str, int], nfc: bool
+    path: Path,
+    raw: list[dict[str, Any]],
+    vocab: dict[str, int],
+    nfc: bool,
+    named: Collection[str] = (),
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Ids of added tokens by their content: the special ones and the others.
 
@@ -25,11 +30,14 @@ def read_added_tokens(
         raw: `added_tokens` of the file.
         vocab: the model's vocabulary.
         nfc: whether text is normalised, after which tokens with `normalized` true are looked for.
+        named: contents that the configuration names as special: they are, whatever the file says, as
+            transformers has it. Those that are in no file are nobody's.
 
     Raises:
         CheckpointError: a token's setting or id is another than is reproduced, or tokens may overlap.
     """
     kinds: dict[bool, dict[str, int]] = {True: {}, False: {}}
+    raw, used, following = _with_named(raw, vocab, named), set(vocab.values()), len(vocab)
     for token in raw:
         content, index = token.get("content"), token.get("id")
         for flag in _FLAGS:
@@ -39,18 +47,27 @@ def read_added_tokens(
             raise refusal(path, f"added_tokens[{content!r}].special", token["special"], "true or false")
         if nfc and token.get("normalized", False):
             raise refusal(path, f"added_tokens[{content!r}].normalized", True, "false beside a normalizer")
-        expected = vocab.get(content, _next_id(vocab, [*kinds[True].values(), *kinds[False].values()]))
+        if content in kinds[True] or content in kinds[False]:
+            raise refusal(path, "added_tokens", content, "each token once")
+        expected = vocab.get(content, following)
         if index != expected:
             supported = f"{expected}, the id that loading the file gives it"
             raise refusal(path, f"added_tokens[{content!r}].id", index, supported)
-        kinds[token.get("special", False)][content] = index
+        if content not in vocab and index in used:
+            raise refusal(path, f"added_tokens[{content!r}].id", index, "an id that no other token has")
+        following = max(following, index + 1)
+        kinds[token.get("special", False) or content in named][content] = index
     _check_matchable(path, raw, kinds[True], kinds[False])
     return kinds[True], kinds[False]
 
 
-def _next_id(vocab: dict[str, int], taken: list[int]) -> int:
-    """The id that the reference gives to a token which its vocabulary does not have."""
-    return max([len(vocab) - 1, *taken]) + 1
+def _with_named(
+    raw: list[dict[str, Any]], vocab: dict[str, int], named: Collection[str]
+) -> list[dict[str, Any]]:
+    """The tokens, and those that are named but in the vocabulary only."""
+    missing = sorted({*named} & vocab.keys() - {token.get("content") for token in raw})
+    extra = [{"content": one, "id": vocab[one], "special": True} for one in missing]
+    return [*raw, *extra]
 
 
 def _check_matchable(
@@ -62,12 +79,18 @@ def _check_matchable(
     content = overlapping(tokens) or overlapping(as_bytes)
     if content:
         raise refusal(path, "added_tokens", content, "added tokens that cannot overlap in a text")
+    beginnings = {one[:end] for one in special for end in range(1, len(one) + 1)}
     for content in ordinary:
-        if any(content.startswith(other) or other.startswith(content) for other in special):
+        if content in beginnings or _begins_with(content, special):
             supported = "added tokens that neither begin a special one nor begin with one"
             raise refusal(path, "added_tokens", content, supported)
-    early = [token["content"] for token in raw if not token.get("normalized", False)]
+    early = {token["content"] for token in raw if not token.get("normalized", False)}
     late = [token["content"] for token in raw if token.get("normalized", False)]
-    hidden = next((token for token in late if any(token.startswith(other) for other in early)), None)
+    hidden = next((token for token in late if _begins_with(token, early)), None)
     if hidden:
         raise refusal(path, f"added_tokens[{hidden!r}].normalized", True, "false")
+
+
+def _begins_with(content: str, others: Collection[str]) -> bool:
+    """Whether it is one of the others or begins with one."""
+    return any(content[:end] in others for end in range(1, len(content) + 1))

@@ -39,7 +39,7 @@ def fingerprint(spec: TokenizerSpec) -> str:
 
 
 def files_fingerprint(spec: TokenizerSpec) -> str:
-    """sha256 in hex over all that a tokenizer's files say: `fingerprint`, roles, end ids, chat template."""
+    """sha256 in hex over all that the files say: `fingerprint`, texts, roles, end ids, chat template."""
     said = {
         "ids": fingerprint(spec),
         "bos_id": spec.bos_id,
@@ -47,4 +47,9 @@ def files_fingerprint(spec: TokenizerSpec) -> str:
         "eos_ids": spec.eos_ids,
         "chat_template": spec.chat_template,
     }
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(said).encode())
+    start = spec.text_start
+    for table in (spec.token_bytes(), start.first_bytes if start else ()):
+        digest.update(json.dumps([raw.hex() for raw in table]).encode())
+    digest.update(json.dumps(start.begins if start else None).encode())
+    return digest.hexdigest()

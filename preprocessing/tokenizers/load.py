@@ -41,14 +41,16 @@ def read_spec(path: Path) -> TokenizerSpec:
     """Read and check a tokenizer's files; arguments and errors as for `load_tokenizer`."""
     file = _file(path)
     try:
-        return read_sentencepiece_checkpoint(file) if _is_model(file) else _json_spec(file)
+        spec = read_sentencepiece_checkpoint(file) if _is_model(file) else _json_spec(file)
+        _check_ends(file, spec)
+        return spec
     except CheckpointError as error:
         model = file.with_name(_MODEL)
         if _is_model(file) or not model.is_file():
             raise
         remedy = f"{error.remedy or ''} Or remove {_JSON}: {_MODEL} beside it is read then.".strip()
         raise CheckpointError(error.message, field=error.field, remedy=remedy) from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"{file}, or a configuration beside it, is not of the form Hugging Face tokenizers writes: "
             f"{type(error).__name__}: {error}.",
@@ -79,8 +81,8 @@ def _is_model(file: Path) -> bool:
 def _json_spec(file: Path) -> TokenizerSpec:
     if is_sentencepiece_json(read_json_object(file)):
         return read_sentencepiece_json(file)
-    parts = read_tokenizer_json(file)
     config = TokenizerConfig.beside(file)
+    parts = read_tokenizer_json(file, config.special_names())
     _check_config(config, parts)
     ids = {**parts.vocab, **parts.added, **parts.specials}
     bos = parts.bos or config.content("bos_token")
@@ -98,6 +100,16 @@ def _json_spec(file: Path) -> TokenizerSpec:
         ignore_merges=parts.ignore_merges,
         added=parts.added,
     )
+
+
+def _check_ends(file: Path, spec: TokenizerSpec) -> None:
+    """Refuse ids that end an answer but can never come; the vocabulary's own are never of this kind."""
+    beyond = [index for index in spec.eos_ids if not 0 <= index < spec.vocab_size]
+    if beyond:
+        source = file.with_name("generation_config.json")
+        raise refusal(
+            source, "eos_token_id", beyond, f"ids from 0 to {spec.vocab_size - 1}, as {file.name} has"
+        )
 
 
 def _is_bytes(parts: TokenizerJson) -> bool:

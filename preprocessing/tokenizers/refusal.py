@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from models.contract.errors import CheckpointError
 
 _SHOWN = 160
+_MOST_UNUSED = 1 << 16
+"""Each id without a token costs the graph a piece; files of models have a few thousand at most."""
 
 
 def refusal(source: Path, field: str, value: Any, supported: str) -> CheckpointError:
@@ -29,6 +32,20 @@ def refusal(source: Path, field: str, value: Any, supported: str) -> CheckpointE
     )
 
 
+def check_gaps(source: Path, field: str, ids: Collection[int]) -> None:
+    """Refuse ids that leave so many numbers unused that tables of all of them would not fit.
+
+    Args:
+        source: file that has them.
+        field: dotted name of the setting.
+        ids: distinct ids, at least one.
+    """
+    unused = max(ids) + 1 - len(ids)
+    if unused > _MOST_UNUSED:
+        supported = f"ids of which at most {_MOST_UNUSED} below the greatest are unused, not {unused}"
+        raise refusal(source, field, max(ids), supported)
+
+
 def read_json_object(path: Path) -> dict[str, Any]:
     """Read a JSON object.
 
@@ -43,7 +60,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
             field=str(path),
             remedy="Name a Hugging Face checkpoint directory or its tokenizer.json.",
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not JSON: {error}.", field=str(path)) from error
     if not isinstance(value, dict):
         raise CheckpointError(f"{path}: holds {type(value).__name__}, not a JSON object.", field=str(path))

@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from models.contract.errors import CheckpointError
-from preprocessing.tokenizers.refusal import refusal
+from preprocessing.tokenizers.refusal import check_gaps, refusal
 from preprocessing.tokenizers.sentencepiece_proto import (
     BYTE_PIECES,
     NO_REPLACEMENTS,
@@ -71,11 +71,16 @@ class SentencepieceFile:
             specials: content → id; pieces by their ids, others with ids behind those of the pieces.
 
         Raises:
-            CheckpointError: one of them is a single character: in BPE the operation fails on such a text.
+            CheckpointError: one of them is a single character: in BPE the operation fails on such a text;
+                or a byte piece, which text may need; or their ids leave too many numbers unused.
         """
         single = next((content for content in specials if len(content) == 1), None)
         if single is not None:
             raise refusal(self.path, "pieces", single, "control pieces of more than one character")
+        byte = next((content for content in specials if content in self.of_type(PieceType.BYTE)), None)
+        if byte is not None:
+            raise refusal(self.path, "pieces", byte, "special tokens that are no byte pieces")
+        check_gaps(self.path, "added tokens", {*self.ids.values(), *specials.values()})
         model = ModelProto()
         model.CopyFrom(self.message)
         pieces = range(len(model.pieces))

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from models.contract.errors import CheckpointError
 from preprocessing.tokenizers.added_tokens import read_added_tokens
 from preprocessing.tokenizers.merge_rules import made_tokens
-from preprocessing.tokenizers.refusal import read_json_object, refusal
+from preprocessing.tokenizers.refusal import check_gaps, read_json_object, refusal
 from preprocessing.tokenizers.sentencepiece_proto import (
     BYTE_PIECES,
     NO_REPLACEMENTS,
@@ -66,19 +66,19 @@ def read_sentencepiece_json(path: Path) -> TokenizerSpec:
     value = _canonical(path)
     vocab, merges = value["model"]["vocab"], tuple(tuple(rule) for rule in value["model"]["merges"])
     _check_vocabulary(path, vocab, merges)
-    specials, ordinary = read_added_tokens(
-        path, value["added_tokens"], vocab, nfc=value["normalizer"] is not None
-    )
+    config = TokenizerConfig.beside(path)
+    nfc = value["normalizer"] is not None
+    specials, ordinary = read_added_tokens(path, value["added_tokens"], vocab, nfc, config.special_names())
     if ordinary:
         raise refusal(path, "added_tokens", sorted(ordinary), f"special added tokens, {_MODEL_FILE}")
     made = made_tokens(vocab, merges)
-    writable = next((one for one in specials if one in made or len(one) == 1), None)
+    texts = {*made, *BYTE_PIECES}
+    writable = next((one for one in specials if one in texts or len(one) == 1), None)
     if writable is not None:
         raise refusal(path, "added_tokens", writable, "special tokens that no text becomes")
     adds_space, space_in_front = _space(path, value)
     ids = {**vocab, **specials}
     table = _texts(ids)
-    config = TokenizerConfig.beside(path)
     _check_config(config, ids, bool(adds_space or space_in_front))
     own_bos = _bos(path, value["post_processor"], specials)
     if own_bos and config.get("add_bos_token") is False:
@@ -133,6 +133,7 @@ def _check_settings(path: Path, value: dict[str, Any]) -> None:
 def _check_vocabulary(path: Path, vocab: dict[str, int], merges: tuple[tuple[str, str], ...]) -> None:
     if len(set(vocab.values())) < len(vocab):
         raise refusal(path, "model.vocab", "one id twice", "distinct ids")
+    check_gaps(path, "model.vocab", vocab.values())
     missing = sorted(set(BYTE_PIECES) - vocab.keys())
     if missing:
         supported = f"the 256 byte tokens {BYTE_PIECES[0]} …, {_MODEL_FILE}"
@@ -194,8 +195,9 @@ def _bos(path: Path, processor: dict[str, Any] | None, specials: dict[str, int])
     names = [part.get("SpecialToken", {}).get("id") for part in prefix]
     known = processor.get("special_tokens") or {}
     contents = [content for name in names for content in known.get(name, {}).get("tokens", [None])]
+    ids = [index for name in names for index in known.get(name, {}).get("ids", [None])]
     is_template = processor.get("type") == "TemplateProcessing" and last.get("Sequence", {}).get("id") == "A"
-    if not is_template or len(contents) > 1 or not specials.keys() >= set(contents):
+    if not is_template or len(contents) > 1 or ids != [specials.get(content) for content in contents]:
         raise refusal(path, "post_processor", processor, supported)
     return contents[0] if contents else None
 
@@ -215,15 +217,15 @@ def _check_config(config: TokenizerConfig, ids: dict[str, int], space: bool) -> 
 def _model(vocab: dict[str, int], made: list[str], adds_space: bool) -> bytes:
     """The model: what merging never makes is a control piece, which no text becomes."""
     score = {token: -float(rank) for rank, token in enumerate(made)}
-    names = {index: token for token, index in vocab.items()}
-    bytes_ = set(BYTE_PIECES)
+    names = {index: token for token, index in vocab.items() if token}
+    bytes_, own = set(BYTE_PIECES), _own_prefix(vocab)
     message = ModelProto()
-    for index in range(max(names) + 1):
-        token = names.get(index, f"\ue001{index}")
+    for index in range(max(vocab.values()) + 1):
+        token = names.get(index, f"{own}{index}")
         kind = PieceType.NORMAL if token in score or len(token) == 1 else PieceType.CONTROL
         kind = PieceType.BYTE if token in bytes_ else kind
         message.pieces.add(piece=token, score=score.get(token, _LETTER_SCORE), type=kind)
-    message.pieces.add(piece="\ue002", type=PieceType.UNKNOWN)
+    message.pieces.add(piece=f"{own}unknown", type=PieceType.UNKNOWN)
     message.trainer_spec.model_type = ModelType.BPE
     message.trainer_spec.byte_fallback = True
     message.trainer_spec.unk_id = len(message.pieces) - 1
@@ -232,3 +234,11 @@ def _model(vocab: dict[str, int], made: list[str], adds_space: bool) -> bytes:
     normalizer.add_dummy_prefix = adds_space
     normalizer.remove_extra_whitespaces = False
     return bytes(message.SerializeToString(deterministic=True))
+
+
+def _own_prefix(vocab: dict[str, int]) -> str:
+    """What no token begins with, for the names of pieces that are no token; tokens may hold any character."""
+    prefix = "\ue001"
+    while any(token.startswith(prefix) for token in vocab):
+        prefix += "\ue001"
+    return prefix

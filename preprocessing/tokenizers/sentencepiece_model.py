@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from preprocessing.tokenizers.byte_alphabet import LETTER_SET
+from preprocessing.tokenizers.sentencepiece_proto import NO_REPLACEMENTS
 
 BEGIN, END = "\ue003", "\ue000"
 """Pieces of their own, outside the byte alphabet: keep words apart within one string."""
@@ -34,6 +35,7 @@ def sentencepiece_model(
     Args:
         vocab: token in the byte alphabet → id.
         made: at most 2^24 tokens that merging makes, the most urgent first: float32 holds their scores.
+            Of the byte alphabet, as `whole`: the names of other pieces are outside it.
         whole: tokens that words become without merging.
         vocab_size: number of ids.
     """
@@ -62,11 +64,10 @@ def _normalizer() -> bytes:
     """The identity: no replacements, no dummy prefix, white space neither removed nor escaped.
 
     Without a table of replacements each load would log that there is none. So there is one without
-    entries: a double-array trie whose root leads to units that carry no byte's label.
+    entries.
     """
-    trie = struct.pack("<256I", 0, *[1 << 31] * 255)
-    table = struct.pack("<I", len(trie)) + trie + b"\0"
-    return _message(1, b"identity") + _message(2, table) + _integer(3, 0) + _integer(4, 0) + _integer(5, 0)
+    table = _message(2, NO_REPLACEMENTS)
+    return _message(1, b"identity") + table + _integer(3, 0) + _integer(4, 0) + _integer(5, 0)
 
 
 def _piece(text: str, score: float, kind: int) -> bytes:

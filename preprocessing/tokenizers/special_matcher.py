@@ -42,12 +42,18 @@ class SpecialMatcher(tf.Module):
     def __init__(self, specials: dict[str, int]) -> None:
         super().__init__()
         letters = sorted({ord(letter) for content in specials for letter in content})
-        child, ids = _trie(specials, {letter: column for column, letter in enumerate(letters, 1)})
+        columns = {letter: column for column, letter in enumerate(letters, 1)}
+        edges, ids = _trie(specials, columns)
+        self._width = len(columns) + 1
+        keys = np.array([state * self._width + column for state, column in edges], np.int64)
+        order = np.argsort(keys)
+        first = {ord(content[0]) for content in specials}
         self._letters = graph_constant(np.array(letters, np.int32))
-        self._child = graph_constant(child)
-        self._id = graph_constant(ids)
+        self._begins = graph_constant(np.array([False, *(letter in first for letter in letters)]))
+        self._edges = graph_constant(keys[order])
+        self._child = graph_constant(np.array(list(edges.values()), np.int32)[order])
+        self._id = graph_constant(np.array(ids, np.int32))
         self._longest = max(map(len, specials))
-        self._first = sorted({ord(content[0]) for content in specials})
 
     def find(self, points: tf.Tensor, row_splits: tf.Tensor) -> SpecialMatches:
         """Find them.
@@ -56,24 +62,29 @@ class SpecialMatcher(tf.Module):
             points: [n] int32 code points of all texts.
             row_splits: [B + 1] int64; a match never crosses texts.
         """
-        start = tf.where(tf.reduce_any([points == letter for letter in self._first], 0))[:, 0]
+        columns = self._columns(points)
+        start = tf.where(tf.gather(self._begins, columns))[:, 0]
         row_end = tf.gather(row_splits, tf.searchsorted(row_splits, start, side="right"))
-        length, found = self._walk(points, start, row_end)
+        length, found = self._walk(columns, start, row_end)
         hit = found >= 0
         start = tf.boolean_mask(start, hit)
         return SpecialMatches(start, start + tf.boolean_mask(length, hit), tf.boolean_mask(found, hit))
 
-    def _walk(self, points: tf.Tensor, start: tf.Tensor, row_end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _columns(self, points: tf.Tensor) -> tf.Tensor:
+        """Place from 1 of each code point [n] among the letters of all tokens; 0 if it is none of them."""
+        at, known = _look_up(self._letters, points)
+        return tf.where(known, at + 1, 0)
+
+    def _walk(self, columns: tf.Tensor, start: tf.Tensor, row_end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Length [C] int64 and id [C] int32 of the longest match from each start; id −1 without one."""
-        columns = tf.searchsorted(self._letters, points)
-        known = tf.gather(self._letters, tf.minimum(columns, tf.size(self._letters) - 1)) == points
-        columns = tf.where(known, columns + 1, 0)
-        last = tf.size(points, tf.int64) - 1
+        last = tf.size(columns, tf.int64) - 1
 
         def step(depth, state, length, found):
             at = start + depth
             column = tf.where(at < row_end, tf.gather(columns, tf.minimum(at, last)), 0)
-            state = tf.gather_nd(self._child, tf.stack([state, column], 1))
+            edge = tf.cast(state, tf.int64) * self._width + tf.cast(column, tf.int64)
+            edge, exists = _look_up(self._edges, edge)
+            state = tf.where(exists, tf.gather(self._child, edge), _DEAD)
             ids = tf.gather(self._id, state)
             return depth + 1, state, tf.where(ids >= 0, depth + 1, length), tf.where(ids >= 0, ids, found)
 
@@ -96,18 +107,24 @@ def overlapping(specials: dict[str, int]) -> str | None:
     return next((content for content in specials if first & set(content[1:])), None)
 
 
-def _trie(specials: dict[str, int], column: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """child [states, 1 + letters] int32 and id [states] int32; column 0 is any other letter."""
-    child: list[list[int]] = [[_DEAD] * (len(column) + 1) for _ in (_DEAD, _ROOT)]
+def _look_up(ascending: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Place [n] int32 of values [n] in `ascending`, any place if it is not there; whether it is [n]."""
+    at = tf.minimum(tf.searchsorted(ascending, values), tf.size(ascending) - 1)
+    return at, tf.gather(ascending, at) == values
+
+
+def _trie(specials: dict[str, int], column: dict[int, int]) -> tuple[dict[tuple[int, int], int], list[int]]:
+    """State by state before and column of the letter; id of each state or −1.
+
+    Edges are few, one for each state: a table of states × letters would grow with the square.
+    """
+    edges: dict[tuple[int, int], int] = {}
     ids = [-1, -1]
     for content, index in specials.items():
         state = _ROOT
         for letter in content:
-            at = column[ord(letter)]
-            if child[state][at] == _DEAD:
-                child[state][at] = len(child)
-                child.append([_DEAD] * (len(column) + 1))
+            state = edges.setdefault((state, column[ord(letter)]), len(ids))
+            if state == len(ids):
                 ids.append(-1)
-            state = child[state][at]
         ids[state] = index
-    return np.array(child, np.int32), np.array(ids, np.int32)
+    return edges, ids

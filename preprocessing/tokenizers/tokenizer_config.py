@@ -59,6 +59,12 @@ class TokenizerConfig:
                 if content := _content(token):
                     yield name, content
 
+    def special_names(self) -> frozenset[str]:
+        """Contents of the tokens that it names as special: by their roles, or as such by their ids."""
+        listed = (self.get("added_tokens_decoder") or {}).values()
+        special = {token["content"] for token in listed if token.get("special") is True}
+        return frozenset({*special, *(content for _, content in self.roles())})
+
     def added_tokens(self) -> dict[int, dict[str, Any]]:
         """Properties of each added token by id; those of added_tokens.json alone are special."""
         listed = _optional(self._folder / _ADDED)
@@ -108,9 +114,16 @@ class TokenizerConfig:
         return name in _BOS_FIRST or (not name and model in _BOS_FIRST_MODELS)
 
     def eos_ids(self, own: int | None) -> tuple[int, ...]:
-        """The tokenizer's end token and those that generation_config.json adds."""
-        more = _optional(self._folder / _GENERATION).get("eos_token_id")
-        more = more if isinstance(more, list) else [more]
+        """The tokenizer's end token and those that generation_config.json adds.
+
+        Raises:
+            CheckpointError: the latter are no ids.
+        """
+        file = self._folder / _GENERATION
+        given = _optional(file).get("eos_token_id")
+        more = given if isinstance(given, list) else [given]
+        if any(index is not None and type(index) is not int for index in more):
+            raise refusal(file, "eos_token_id", given, "an id, a list of ids, or null")
         return tuple(sorted({index for index in (own, *more) if index is not None}))
 
     def chat_template(self) -> str | None:

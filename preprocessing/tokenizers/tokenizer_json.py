@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from preprocessing.tokenizers.added_tokens import read_added_tokens
-from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS
+from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS, LETTER_SET, token_to_bytes
 from preprocessing.tokenizers.pre_tokenizer_settings import read_pattern
-from preprocessing.tokenizers.refusal import read_json_object, refusal
+from preprocessing.tokenizers.refusal import check_gaps, read_json_object, refusal
 from preprocessing.tokenizers.word_pattern import WordPattern
 
 _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -35,7 +36,7 @@ class TokenizerJson:
 
     Args:
         vocab: token in the byte alphabet → id.
-        merges: the most urgent first.
+        merges: the most urgent first; without those of letters outside the alphabet, which no text has.
         specials: content of each special token → id.
         pattern: how text is split into words.
         bos: content of the special token that the post-processor puts first, or None.
@@ -54,8 +55,12 @@ class TokenizerJson:
     added: dict[str, int]
 
 
-def read_tokenizer_json(path: Path) -> TokenizerJson:
+def read_tokenizer_json(path: Path, named: Collection[str] = ()) -> TokenizerJson:
     """Read the file.
+
+    Args:
+        path: of the file.
+        named: tokens that the configuration beside it names as special.
 
     Raises:
         CheckpointError: it is unreadable, or asks for something that would not be reproduced
@@ -71,7 +76,7 @@ def read_tokenizer_json(path: Path) -> TokenizerJson:
     _check_model(path, model, vocab)
     merges = _merges(path, model, vocab)
     nfc = bool(_flatten(raw.get("normalizer"), "normalizers"))
-    specials, added = read_added_tokens(path, raw.get("added_tokens") or [], vocab, nfc)
+    specials, added = read_added_tokens(path, raw.get("added_tokens") or [], vocab, nfc, named)
     parts = TokenizerJson(
         vocab=vocab,
         merges=merges,
@@ -131,6 +136,9 @@ def _vocab(path: Path, model: dict[str, Any]) -> dict[str, int]:
     if wrong:
         shown = {token: vocab[token] for token in wrong[:4]}
         raise refusal(path, "model.vocab", shown, f"distinct ids from 0 to {_MOST_IDS - 1}")
+    check_gaps(path, "model.vocab", vocab.values())
+    if "" in vocab:
+        raise refusal(path, "model.vocab", {"": vocab[""]}, "tokens that are not empty")
     return vocab
 
 
@@ -145,22 +153,34 @@ def _merges(path: Path, model: dict[str, Any], vocab: dict[str, int]) -> tuple[t
     if len(set(merges)) < len(merges):
         pair = Counter(merges).most_common(1)[0][0]
         raise refusal(path, "model.merges", list(pair), "each pair once")
-    return merges
+    return tuple(pair for pair in merges if LETTER_SET.issuperset("".join(pair)))
 
 
 def _check_specials(path: Path, parts: TokenizerJson, pre_tokenizer: dict[str, Any]) -> None:
-    """Refuse special tokens that ordinary text could become."""
-    made = {left + right for left, right in parts.merges}
+    """Refuse special tokens that ordinary text could become.
+
+    Text becomes bytes, what merges make of them, and beside ignore_merges whole words. A word alone is
+    one word if it is one in any text: only white space looks at what follows, and alone nothing does.
+    """
+    made = {*(left + right for left, right in parts.merges), *(LETTER_SET & parts.vocab.keys())}
     bare = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "pre_tokenizer": pre_tokenizer}
     splitter = Tokenizer.from_str(json.dumps(bare)).pre_tokenizer
     for content in parts.specials:
         if content in made:
             raise refusal(path, "added_tokens", content, "special tokens that no merge makes from text")
-        is_whole = parts.ignore_merges and content in parts.vocab
-        if is_whole and len(splitter.pre_tokenize_str(content)) == 1:
+        text = _text(content) if parts.ignore_merges and content in parts.vocab else None
+        if text is not None and len(splitter.pre_tokenize_str(text)) == 1:
             raise refusal(
                 path, "added_tokens", content, "special tokens that are no word beside ignore_merges"
             )
+
+
+def _text(token: str) -> str | None:
+    """The text that becomes a token of the vocabulary as a word; None if no text does."""
+    try:
+        return token_to_bytes(token).decode() if LETTER_SET.issuperset(token) else None
+    except UnicodeDecodeError:
+        return None
 
 
 def _bos(path: Path, raw: dict[str, Any], specials: dict[str, int]) -> str | None:
@@ -170,14 +190,17 @@ def _bos(path: Path, raw: dict[str, Any], specials: dict[str, int]) -> str | Non
     if not templates:
         return None
     supported = "null, ByteLevel, or one TemplateProcessing that puts at most one special token before a text"
-    contents = _template_prefix(templates[0]) if len(templates) == 1 else None
-    if contents is None or not set(contents) <= specials.keys():
+    contents = _template_prefix(templates[0], specials) if len(templates) == 1 else None
+    if contents is None:
         raise refusal(path, "post_processor", raw["post_processor"], supported)
     return contents[0] if contents else None
 
 
-def _template_prefix(template: dict[str, Any]) -> list[str] | None:
-    """Special tokens before the text; None if the template is of another form."""
+def _template_prefix(template: dict[str, Any], specials: dict[str, int]) -> list[str] | None:
+    """At most one special token before the text; None if the template is of another form.
+
+    The reference writes `ids`, whatever `tokens` are: they have to say the same.
+    """
     if template.get("type") != "TemplateProcessing":
         return None
     *prefix, last = template.get("single") or [{}]
@@ -185,4 +208,7 @@ def _template_prefix(template: dict[str, Any]) -> list[str] | None:
     if last.get("Sequence", {}).get("id") != "A" or len(names) > 1:
         return None
     known = template.get("special_tokens") or {}
-    return [content for name in names for content in known.get(name, {}).get("tokens", [None])]
+    contents = [content for name in names for content in known.get(name, {}).get("tokens", [None])]
+    ids = [index for name in names for index in known.get(name, {}).get("ids", [None])]
+    told = len(contents) <= 1 and ids == [specials.get(content) for content in contents]
+    return contents if told else None

@@ -39,6 +39,8 @@ def test_a_token_of_the_vocabulary_keeps_its_id_and_others_follow_the_greatest()
         ([added("<x>", 2, single_word=True)], "added_tokens['<x>'].single_word"),
         ([added("<x>", 2, special=None)], "added_tokens['<x>'].special"),
         ([added("", 2)], "added_tokens[''].single_word"),
+        ([added("<x>", 2), added("<x>", 2)], "added_tokens"),
+        ([added("<x>", 2), added("<x>", 3, special=False)], "added_tokens"),
         ([added("<x<", 2)], "added_tokens"),
         ([added("<x>", 2), added("<x>y", 3, special=False)], "added_tokens"),
         ([added("<x>", 2), added("<x", 3, special=False)], "added_tokens"),
@@ -56,3 +58,27 @@ def test_a_token_that_is_looked_for_in_normalised_text_is_refused_beside_a_norma
     assert read(token) == ({}, {"<x>": 2})
     with pytest.raises(CheckpointError, match="normalized"):
         read(token, nfc=True)
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_an_id_of_another_token_is_refused(special: bool):
+    """In a vocabulary with holes the next id may be one of its own."""
+    with pytest.raises(CheckpointError, match="an id that no other token has") as caught:
+        read(added("<x>", 2, special=special), vocab={"a": 0, "z": 2})
+    assert caught.value.field == "added_tokens['<x>'].id"
+
+
+def test_named_tokens_are_special_whatever_the_file_says():
+    tokens = added("<x>", 3, special=False), added("<y>", 4, special=False)
+    vocab = {"a": 0, "b": 1, "<z>": 2}
+    named = {"<x>", "<z>", "<nowhere>"}
+    found = read_added_tokens(FILE, list(tokens), vocab, False, named)
+    assert found == ({"<x>": 3, "<z>": 2}, {"<y>": 4})
+
+
+def test_many_tokens_are_read_in_one_pass_each():
+    """As many as some checkpoints have; each against each other would be half a billion comparisons."""
+    half = 11_500
+    tokens = [added(f"<{index}>", 2 + index, special=index < half) for index in range(2 * half)]
+    special, ordinary = read(*tokens)
+    assert (len(special), len(ordinary)) == (half, half)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,10 @@ def set_in(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def template(*parts: dict[str, Any]) -> dict[str, Any]:
-    known = {START: {"id": START, "ids": [657], "tokens": [START]}}
+def template(
+    *parts: dict[str, Any], ids: Sequence[int] = (657,), tokens: Sequence[str] = (START,)
+) -> dict[str, Any]:
+    known = {START: {"id": START, "ids": ids, "tokens": tokens}}
     return {"type": "TemplateProcessing", "single": [*parts], "pair": [], "special_tokens": known}
 
 
@@ -45,9 +47,16 @@ REFUSED = {
     "model.end_of_word_suffix": set_in("model", "end_of_word_suffix", to="</w>"),
     "model.vocab": set_in("model", "vocab", "the", to=0),
     "model.vocab ": set_in("model", "vocab", "the", to=1 << 24),
+    "model.vocab  ": set_in("model", "vocab", "the", to=200_000),
+    "model.vocab   ": set_in("model", "vocab", "", to=661),
     "model.merges ": lambda value: value["model"]["merges"].append(value["model"]["merges"][0]),
     "model.merges": set_in("model", "merges", 0, to=["qq", "zz"]),
     "post_processor": set_in("post_processor", to=template(TEXT, BOS)),
+    "post_processor ": set_in(
+        "post_processor", to=template(BOS, TEXT, ids=[657, 658], tokens=[START, "<|im_end|>"])
+    ),
+    "post_processor  ": set_in("post_processor", to=template(BOS, TEXT, ids=[658])),
+    "post_processor   ": set_in("post_processor", to=template(BOS, TEXT, ids=[657, 658])),
     "added_tokens['<|endoftext|>'].special": set_in("added_tokens", 0, "special", to="yes"),
     "added_tokens['<|endoftext|>'].lstrip": set_in("added_tokens", 0, "lstrip", to=True),
     "added_tokens['<|endoftext|>'].rstrip": set_in("added_tokens", 0, "rstrip", to=True),
@@ -63,6 +72,10 @@ PRE_TOKENIZERS = [
     {"type": "Sequence", "pretokenizers": [BYTE_LEVEL, DIGITS]},
     {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "x"}}, BYTE_LEVEL]},
 ]
+
+
+DEEP = '{"model":' + "[" * 100_000
+NESTED = '{"normalizer":' + '{"type":"Sequence","normalizers":[' * 900 + "]}" * 900 + "}"
 
 
 def small(tmp_path: Path, change: Callable[[dict[str, Any]], None] | None = None, **config: Any) -> Path:
@@ -97,6 +110,104 @@ def test_a_special_token_that_text_could_become_is_refused(tmp_path: Path):
     mergeable = {**flags, "content": token, "id": vocabularies.small_vocabulary()[0][token]}
     with pytest.raises(CheckpointError, match="no merge makes"):
         read_spec(small(tmp_path, set_in("added_tokens", to=[mergeable])))
+
+
+@pytest.mark.parametrize("merges", [True, False])
+def test_a_special_token_that_is_the_letter_of_a_byte_is_refused(tmp_path: Path, merges: bool):
+    flags = vocabularies.small_json()["added_tokens"][0]
+
+    def change(value: dict[str, Any]) -> None:
+        value["added_tokens"] = [{**flags, "content": "!", "id": value["model"]["vocab"]["!"]}]
+        value["model"]["merges"] = value["model"]["merges"] if merges else []
+
+    with pytest.raises(CheckpointError, match=r"`added_tokens` is \"!\""):
+        read_spec(small(tmp_path, change))
+
+
+@pytest.mark.parametrize(
+    ("content", "is_word"),
+    [("\u0120<", True), ("\u0120<x", False), ("<|>", True), ("<\uff5c>", False), ("<\u00e9>", False)],
+)
+def test_beside_ignore_merges_a_special_token_that_a_word_becomes_is_refused(
+    tmp_path: Path, content: str, is_word: bool
+):
+    """A token is written in letters of bytes: what counts is the text of these bytes."""
+    flags = vocabularies.small_json()["added_tokens"][0]
+
+    def change(value: dict[str, Any]) -> None:
+        value["model"].update(ignore_merges=True)
+        value["model"]["vocab"][content] = 656
+        value["added_tokens"] = [{**flags, "content": content, "id": 656}]
+
+    directory = small(tmp_path, change)
+    if is_word:
+        with pytest.raises(CheckpointError, match="no word beside ignore_merges"):
+            read_spec(directory)
+    else:
+        assert read_spec(directory).specials == {content: 656}
+
+
+def test_a_special_token_never_shares_its_id(tmp_path: Path):
+    def change(value: dict[str, Any]) -> None:
+        value["model"]["vocab"].update({max(vocab, key=vocab.__getitem__): 656})
+
+    vocab = vocabularies.small_vocabulary()[0]
+    with pytest.raises(CheckpointError, match="an id that no other token has"):
+        read_spec(small(tmp_path, change))
+
+
+@pytest.mark.parametrize(
+    "config", [{"eos_token": "<call>"}, {"additional_special_tokens": ["<call>", "<zq>"]}]
+)
+def test_tokens_that_the_configuration_names_are_special(tmp_path: Path, config: dict[str, Any]):
+    """No text of a user becomes them, though the file takes them for ordinary ones."""
+
+    def change(value: dict[str, Any]) -> None:
+        flags = value["added_tokens"][0]
+        value["model"]["vocab"]["<zq>"] = 656
+        for token in value["added_tokens"]:
+            token["id"] += 1
+        value["added_tokens"].append({**flags, "content": "<call>", "id": 662, "special": False})
+
+    directory = small(tmp_path, change)
+    assert read_spec(directory).added == {"<call>": 662}
+    vocabularies.write(tmp_path / "tokenizer_config.json", config)
+    spec = read_spec(directory)
+    assert (spec.specials["<call>"], spec.added) == (662, {})
+    assert spec.specials.get("<zq>") == (656 if "additional_special_tokens" in config else None)
+    if config.get("eos_token"):
+        assert spec.eos_ids == (662,)
+        assert 662 not in load_tokenizer(directory).encode_batch(["a<call>"])[0]
+
+
+def test_a_named_token_that_merging_makes_is_refused(tmp_path: Path):
+    made = map("".join, vocabularies.small_vocabulary()[1])
+    token = next(token for token in made if len(set(token)) == len(token))
+    with pytest.raises(CheckpointError, match="no merge makes"):
+        read_spec(small(tmp_path, set_in("added_tokens", to=[]), additional_special_tokens=[token]))
+
+
+@pytest.mark.parametrize("given", [[99999], "x", [1, "x"], -7, True, 1.5, [[1]], {"a": 1}])
+def test_end_ids_that_are_none_are_refused_by_name(tmp_path: Path, given: Any):
+    vocabularies.write(tmp_path / "generation_config.json", {"eos_token_id": given})
+    with pytest.raises(CheckpointError, match=r"generation_config\.json: `eos_token_id`") as caught:
+        read_spec(small(tmp_path, eos_token=END))
+    assert caught.value.field == "eos_token_id"
+
+
+def test_rules_of_letters_that_no_byte_has_make_no_difference(tmp_path: Path):
+    """Even if they look like the names that the graph's own pieces have."""
+
+    def change(value: dict[str, Any]) -> None:
+        for token in ("\ue001", "0", "\ue0010", "\ue000\ue003", "\ue000", "\ue003", "\ue002"):
+            value["model"]["vocab"].setdefault(token, 700 + len(value["model"]["vocab"]))
+        value["model"]["merges"][:0] = [["\ue001", "0"], ["\ue000", "\ue003"]]
+        value["added_tokens"] = []
+
+    directory = small(tmp_path, change)
+    texts = ["the \ue0010\ue000\ue003 the", *vocabularies.nasty_texts(8, 300)]
+    expected = vocabularies.reference_ids(vocabularies.reference(directory / "tokenizer.json"), texts)
+    assert load_tokenizer(directory).encode_batch(texts) == expected
 
 
 def test_special_tokens_that_could_overlap_are_refused(tmp_path: Path):
@@ -176,7 +287,9 @@ def test_a_configuration_that_changes_ids_is_refused(tmp_path: Path, config: dic
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("content", [None, "{", "[1]", json.dumps({"model": []}), '{"decoder": 3}'])
+@pytest.mark.parametrize(
+    "content", [None, "{", "[1]", json.dumps({"model": []}), '{"decoder": 3}', DEEP, NESTED]
+)
 def test_files_that_are_no_tokenizer_are_refused(tmp_path: Path, content: str | None):
     if content is not None:
         (tmp_path / "tokenizer.json").write_text(content)

@@ -74,6 +74,16 @@ def test_a_control_piece_of_one_character_is_refused(tmp_path: Path):
         file.spec(file.control)
 
 
+def test_special_tokens_that_are_byte_pieces_or_have_far_ids_are_refused(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(models.trained())
+    file = read_sentencepiece(path)
+    with pytest.raises(CheckpointError, match="no byte pieces"):
+        file.spec({"<0x0A>": file.ids["<0x0A>"]})
+    with pytest.raises(CheckpointError, match="at most 65536"):
+        file.spec({"<far>": 10**9})
+
+
 def test_texts_of_pieces_follow_their_types(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(models.trained())

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from models.contract.errors import CheckpointError
 from preprocessing.tokenizers import GraphTokenizer, load_tokenizer
+from preprocessing.tokenizers.fingerprint import files_fingerprint, fingerprint
 from preprocessing.tokenizers.load import read_spec
 from preprocessing.tokenizers.sentencepiece_proto import ModelProto, PieceType
 from tests.preprocessing.tokenizers import sentencepiece_models as models
@@ -196,6 +197,8 @@ REFUSED = {
     "decoder ": set_in("decoder", to=None),
     "post_processor": set_in("post_processor", "single", to=[*BOS_FIRST["single"][::-1]]),
     "added_tokens": set_in("added_tokens", 0, "special", to=False),
+    "post_processor ": set_in("post_processor", "special_tokens", "<s>", "ids", to=[2]),
+    "model.vocab ": set_in("model", "vocab", "far", to=200_000),
     "added_tokens['<s>'].normalized": set_in("added_tokens", 1, "normalized", to=True),
     "added_tokens['<s>'].lstrip": set_in("added_tokens", 1, "lstrip", to=True),
 }
@@ -208,6 +211,53 @@ def test_what_would_not_be_exact_is_refused_by_name(tmp_path: Path, field: str):
     with pytest.raises(CheckpointError, match="Supported: ") as caught:
         read_spec(vocabularies.write(tmp_path / "tokenizer.json", value))
     assert caught.value.field == field.strip()
+
+
+@pytest.mark.parametrize("content", ["<0xE6>", "a", SPACE + "the"])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_special_token_that_text_becomes_is_refused(tmp_path: Path, content: str, named: bool):
+    value = converted(**LEGACY)
+    if named:
+        vocabularies.write(tmp_path / "tokenizer_config.json", {"additional_special_tokens": [content]})
+    else:
+        value["added_tokens"].append({"id": value["model"]["vocab"][content], "content": content, **FLAGS})
+    with pytest.raises(CheckpointError, match="no text becomes") as caught:
+        read_spec(vocabularies.write(tmp_path / "tokenizer.json", value))
+    assert caught.value.field == "added_tokens"
+
+
+def test_an_ordinary_added_token_is_special_if_the_configuration_says_so(tmp_path: Path):
+    value = converted(**LEGACY)
+    size = len(value["model"]["vocab"])
+    value["added_tokens"].append({**FLAGS, "id": size, "content": "<call>", "special": False})
+    vocabularies.write(tmp_path / "tokenizer_config.json", {"extra_special_tokens": {"call_token": "<call>"}})
+    tokenizer = load_tokenizer(vocabularies.write(tmp_path / "tokenizer.json", value))
+    assert tokenizer.special_ids["<call>"] == size
+    assert size not in tokenizer.encode_batch(["a<call>"])[0]
+
+
+def test_empty_tokens_and_those_named_like_the_graphs_own_pieces_are_tokens_like_others(tmp_path: Path):
+    value = converted(**LEGACY)
+    vocab, size = value["model"]["vocab"], len(value["model"]["vocab"])
+    marks = ["\ue001", "\ue002", "\ue0010", "\ue001\ue001", "\ue001unknown", f"\ue001{size + 9}"]
+    vocab.update({token: size + index for index, token in enumerate([*marks, "0", ""]) if token not in vocab})
+    vocab["far"] = size + 20
+    value["model"]["merges"] += [["\ue001", "0"], ["\ue001", "\ue001"]]
+    path = vocabularies.write(tmp_path / "tokenizer.json", value)
+    texts = ["\ue001", "\ue002 a", "\ue0010", "\ue001\ue0010", f"\ue001{size + 9}", *nasty_texts(14, 300)]
+    texts.append("a\ue001\ue001\ue001 the")
+    expected = vocabularies.reference_ids(vocabularies.reference(path), texts)
+    assert vocab["\ue0010"] in expected[2]
+    assert load_tokenizer(path).encode_batch(texts) == expected
+
+
+def test_the_fingerprint_of_the_files_follows_what_decoding_drops(tmp_path: Path):
+    stripped, kept = (
+        read_spec(vocabularies.write(tmp_path / f"{index}.json", converted(**LEGACY, **decoder)))
+        for index, decoder in enumerate([{}, {"decoder": {"type": "Sequence", "decoders": STEPS}}])
+    )
+    assert fingerprint(stripped) == fingerprint(kept)
+    assert files_fingerprint(stripped) != files_fingerprint(kept)
 
 
 def test_words_split_at_spaces_are_refused(tmp_path: Path):

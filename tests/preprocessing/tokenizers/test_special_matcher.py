@@ -46,3 +46,24 @@ def test_special_tokens_that_may_overlap_are_told():
     assert overlapping(SPECIALS) is None
     assert overlapping({"<a>": 1, "a<b": 2}) == "<a>"
     assert overlapping({"<<": 1}) == "<<"
+
+
+def test_its_tables_grow_with_the_tokens_letters_only():
+    """A table of states and letters would hold two billion numbers here."""
+    tokens = {f"<{chr(0x3400 + index)}>": index for index in range(23_000)}
+    matcher = SpecialMatcher(tokens)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)])
+    def find_many(points: tf.Tensor, row_splits: tf.Tensor) -> tf.Tensor:
+        return matcher.find(points, row_splits).id
+
+    function = find_many.get_concrete_function()
+    assert function.graph.as_graph_def().ByteSize() < 3_000_000
+    text = "<\u3400>\u3401<\u3402<\u3403><" + chr(0x3400 + 22_999) + "><" + chr(0x3400 + 23_000) + ">"
+    assert function(
+        tf.constant(list(map(ord, text))), tf.constant([0, len(text)], tf.int64)
+    ).numpy().tolist() == [
+        0,
+        3,
+        22_999,
+    ]
