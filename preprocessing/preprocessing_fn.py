@@ -109,7 +109,7 @@ def _encode_one(
 
 def _special_ids(tokenizer: GraphTokenizer, segments: tf.Tensor, special: tf.Tensor) -> tf.Tensor:
     """The id of each segment that is a special token, [S] int32; -1 for text."""
-    known = tokenizer.special_ids
+    known = tokenizer.control_ids
     names = tf.constant(list(known), tf.string)
     values = tf.constant(list(known.values()), tf.int32)
     found = tf.reduce_max(tf.where(segments[:, None] == names, values, -1), axis=1)

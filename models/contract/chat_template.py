@@ -115,55 +115,74 @@ class ChatTemplate:
             InvalidInputError: a message is not of the right form, the template refuses the
                 conversation, or it does not show where an answer lies or the tools it calls.
         """
+        now = datetime.now() if self._today is None else datetime.combine(self._today, time())
+        plain = checked_messages(messages)
         try:
-            checked = self._guard.hide(checked_messages(messages), "messages")
+            checked = self._hidden(plain)
             offered = self._guard.hide(list(tools), "tools") if tools else None
         except RecursionError as error:
             raise InvalidInputError("a message is nested too deeply.", field="messages") from error
 
         def text_of(count: int, prompt: bool) -> str:
-            return unmarked(self._text(checked[:count], prompt, offered))[0]
+            return unmarked(self._text(checked[:count], prompt, offered, now))[0]
 
-        whole = self._text(checked, add_generation_prompt, offered)
+        whole = self._text(checked, add_generation_prompt, offered, now)
+        given = list(tools) if tools else None
+        self._check_text(whole, self._text(plain, add_generation_prompt, given, now))
         text, marked = unmarked(whole)
         specials = self._guard.find(text)
         if add_generation_prompt:
             return tuple(self._segments(text, specials, []))
-        self._check_calls(checked, whole, offered)
+        self._check_calls(checked, whole, offered, now)
         if marked:
             return tuple(self._segments(text, specials, with_end_marks(marked, specials)))
         answers = answer_spans(checked, text, specials, text_of, self._guard.find)
         return tuple(self._segments(text, specials, answers))
 
-    def _text(self, messages: list[dict[str, Any]], prompt: bool, tools: list[Any] | None) -> str:
+    def _hidden(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The messages with what people wrote hidden; a role is one of a few words, so it is not."""
+        hidden: list[dict[str, Any]] = self._guard.hide(messages, "messages")
+        return [{**copy, "role": message["role"]} for copy, message in zip(hidden, messages, strict=True)]
+
+    def _check_text(self, hidden: str, plain: str) -> None:
+        """Refuse a conversation whose text comes out changed by having been hidden."""
+        if self._guard.show(hidden) != self._guard.show(plain):
+            raise InvalidInputError(
+                "the chat template works on a message's text in a way in which it cannot be told from "
+                "control tokens.",
+                field="messages",
+                remedy="Take a chat template that shows messages as they are.",
+            )
+
+    def _text(
+        self, messages: list[dict[str, Any]], prompt: bool, tools: list[Any] | None, now: datetime
+    ) -> str:
         try:
-            return self._template.render(
+            text = self._template.render(
                 messages=messages,
                 tools=tools,
                 documents=None,
                 add_generation_prompt=prompt,
                 bos_token=self._bos,
                 eos_token=self._eos,
-                strftime_now=self._strftime,
+                strftime_now=now.strftime,
             )
+            return str.__str__(text)
         except _FAULTS as error:
             reason = self._guard.show(str(error)) or type(error).__name__
             raise InvalidInputError(
                 f"the model's chat template refuses the conversation: {reason.rstrip('.')}.", field="messages"
             ) from error
 
-    def _strftime(self, form: str) -> str:
-        if self._today is None:
-            return datetime.now().strftime(form)
-        return datetime.combine(self._today, time()).strftime(form)
-
-    def _check_calls(self, messages: list[dict[str, Any]], text: str, tools: list[Any] | None) -> None:
+    def _check_calls(
+        self, messages: list[dict[str, Any]], text: str, tools: list[Any] | None, now: datetime
+    ) -> None:
         """Refuse a conversation with calls that the template does not show: it would teach to be silent."""
         for index, message in enumerate(messages):
             if not (message["role"] == "assistant" and message.get("tool_calls")):
                 continue
             bare = {"content": "", **{name: value for name, value in message.items() if name != "tool_calls"}}
-            if self._text([*messages[:index], bare, *messages[index + 1 :]], False, tools) == text:
+            if self._text([*messages[:index], bare, *messages[index + 1 :]], False, tools, now) == text:
                 raise InvalidInputError(
                     f"messages[{index}]: the chat template does not show this answer's tool_calls.",
                     field=f"messages[{index}].tool_calls",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from preprocessing.tokenizers.control_ids import control_ids
 from preprocessing.tokenizers.sentencepiece_merger import SentencepieceMerger
 from preprocessing.tokenizers.special_matcher import SpecialMatcher
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
@@ -21,6 +22,9 @@ class ByteLevelBpeEncoder(tf.Module):
         super().__init__()
         self._splitter = WordSplitter(spec.pattern, spec.nfc)
         self._added = SpecialMatcher(spec.added) if spec.added else None
+        marks = control_ids(spec)
+        plain = {content: index for content, index in spec.added.items() if content not in marks}
+        self._plain = SpecialMatcher(plain) if plain else None
         self._all = SpecialMatcher({**spec.added, **spec.specials}) if spec.specials else self._added
         self._merger = SentencepieceMerger(spec)
 
@@ -31,8 +35,15 @@ class ByteLevelBpeEncoder(tf.Module):
 
     def encode(self, text: tf.Tensor, with_special: bool) -> tf.RaggedTensor:
         """[B] string to [B, None] int32; special tokens become ids only if asked."""
+        return self._encode(text, self._all if with_special else self._added)
+
+    def encode_bare(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """[B] string to [B, None] int32; no token that a chat template may write comes of text."""
+        return self._encode(text, self._plain)
+
+    def _encode(self, text: tf.Tensor, matcher: SpecialMatcher | None) -> tf.RaggedTensor:
         with tf.name_scope("split"):
-            words = self._splitter.split(text, self._all if with_special else self._added)
+            words = self._splitter.split(text, matcher)
         with tf.name_scope("unique"):
             unique, index = tf.unique(words.text)
         with tf.name_scope("merge"):

@@ -39,6 +39,10 @@ class BytesEncoder(tf.Module):
         ids = rows.with_values(tf.gather(self._ids, raw))
         return self._with_special(rows, ids) if with_special and self._matcher else ids
 
+    def encode_bare(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """[B] string to [B, None] int32; nothing but text comes of text."""
+        return self.encode(text, with_special=False)
+
     def _with_special(self, rows: tf.RaggedTensor, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         """Put a special token's id in place of its first byte and drop the others."""
         matches = self._matcher.find(rows.values, rows.row_splits)

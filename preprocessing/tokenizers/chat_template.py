@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from models.contract.chat_template import ChatTemplate
+from preprocessing.tokenizers.control_ids import control_ids
 from preprocessing.tokenizers.load import read_spec
 from preprocessing.tokenizers.tokenizer_config import TokenizerConfig
 from preprocessing.tokenizers.tokenizer_spec import SENTENCEPIECE
@@ -31,4 +32,6 @@ def load_chat_template(directory: Path, today: date | None = None) -> ChatTempla
         names = {index: content for content, index in spec.specials.items()}
         bos = bos or names.get(spec.bos_id)
         eos = eos or next((names[index] for index in spec.eos_ids if index in names), None)
-    return ChatTemplate(spec.chat_template, list(spec.specials), bos_token=bos, eos_token=eos, today=today)
+    return ChatTemplate(
+        spec.chat_template, list(control_ids(spec)), bos_token=bos, eos_token=eos, today=today
+    )

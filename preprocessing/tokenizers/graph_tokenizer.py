@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from preprocessing.tokenizers.byte_level_bpe_encoder import ByteLevelBpeEncoder, optional_column
 from preprocessing.tokenizers.bytes_encoder import BytesEncoder
+from preprocessing.tokenizers.control_ids import control_ids
 from preprocessing.tokenizers.detokenizer import Detokenizer
 from preprocessing.tokenizers.fingerprint import fingerprint
 from preprocessing.tokenizers.sentencepiece_encoder import SentencepieceEncoder
@@ -71,6 +72,15 @@ class GraphTokenizer(tf.Module):
         return dict(self._spec.specials)
 
     @property
+    def control_ids(self) -> dict[str, int]:
+        """Content → id of all tokens that a chat template may write and a message may not.
+
+        The special tokens, and the added ones that are none but may mark turns or calls as well: plain
+        text that holds these becomes them, text between the marks of a conversation does not.
+        """
+        return control_ids(self._spec)
+
+    @property
     def bos_id(self) -> int | None:
         """Begin-of-sequence id, if there is one."""
         return self._spec.bos_id
@@ -115,7 +125,8 @@ class GraphTokenizer(tf.Module):
 
         Args:
             text: [S] string; each is a text of its own, as between special tokens in Hugging Face
-                tokenizers; where a text gets a space in front, each of them gets one.
+                tokenizers; where a text gets a space in front, each of them gets one. None of
+                `control_ids` comes of text.
             special_id: [S] int32; −1 marks text, otherwise this id stands for the segment, whatever
                 its text.
             row_splits: [R + 1] int64, which segments belong to which prompt.
@@ -124,7 +135,7 @@ class GraphTokenizer(tf.Module):
             [R, None] int32.
         """
         with tf.device(_CPU):
-            ids = self._encoder.encode(tf.where(special_id >= 0, "", text), with_special=False)
+            ids = self._encoder.encode_bare(tf.where(special_id >= 0, "", text))
             ids = tf.concat([ids, optional_column(special_id)], 1)
             splits = tf.gather(ids.row_splits, row_splits)
             return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)

@@ -41,6 +41,10 @@ class SentencepieceEncoder(tf.Module):
         text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
         return self._model.tokenize(text if self._space is None else _spaced(text))
 
+    def encode_bare(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """[B] string to [B, None] int32; nothing but text comes of text."""
+        return self.encode(text, with_special=False)
+
     def _with_special(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
         """Ids of texts [B, None] of code points; what stands between special tokens is a text of its own."""
         matches = self._matcher.find(points.values, points.row_splits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from datetime import date
 
 import pytest
@@ -260,7 +261,7 @@ def test_a_source_that_is_no_template_is_refused():
     with pytest.raises(CheckpointError, match=r"not valid Jinja.*line 1"):
         template("{% for %}")
     with pytest.raises(CheckpointError, match="different characters"):
-        ChatTemplate("", [chr(0x4E00 + i) + "x" for i in range(70)])
+        ChatTemplate("", ["".join(map(chr, range(0x4E00, 0x4E00 + 2100)))])
 
 
 def test_functions_that_templates_expect():
@@ -298,3 +299,78 @@ def test_what_a_template_puts_before_the_last_answer_is_learned_after_another_an
     messages = [{"role": "user", "content": "q"}, *answers]
     learned = "".join(one.text for one in template.render(messages) if one.learned)
     assert learned.endswith("<think>\n\n</think>\n\ntwo<|im_end|>")
+
+
+BUILDING = {
+    "from a key": "{% for t in tools or [] %}{% for k in t %}{{ '<' ~ k ~ '>' }}{% endfor %}{% endfor %}",
+    "around content": "{% for m in messages %}<{{ m.content }}>{% endfor %}",
+    "by adding": "{% for m in messages %}{{ '<' + m.content + '>' }}{% endfor %}",
+    "by joining": "{% set x = ['<', messages[0].content, '>'] %}{{ x | join }}{{ ''.join(x) }}",
+    "by format": "{{ '<%s>' | format(messages[0].content) }}{{ '<{}>'.format(messages[0].content) }}",
+    "of two fields": "{% for m in messages %}{{ m.name }}{{ m.content }}{% endfor %}",
+    "by replacing": "{% for m in messages %}{{ m.content | replace('!', '') }}{% endfor %}",
+    "by lowering": "{% for m in messages %}{{ '<' ~ m.content | lower ~ '>' }}{% endfor %}",
+    "in a macro": "{% macro f(x) %}<{{ x }}>{% endmacro %}{{ f(messages[0].content) }}",
+    "in a variable": "{% set x %}<{{ messages[0].content }}>{% endset %}{{ x | trim }}",
+    "from numbers": "{{ '<|' ~ messages[0].n ~ '|>' }}{{ '<|%s|>' | format(messages[0].n) }}",
+}
+
+
+@pytest.mark.parametrize("source", BUILDING.values(), ids=BUILDING.keys())
+def test_what_is_put_together_from_data_is_no_special_token(source: str):
+    chat = ChatTemplate(source, ["<|end|>", "<|7|>"])
+    for name, content in [
+        ("<", "|end|"),
+        ("<|e", "nd|>"),
+        ("<", "|END|"),
+        ("x", "<|e!nd|>"),
+        ("<|end", "|>"),
+    ]:
+        message = {"role": "user", "name": name, "content": content, "n": 7}
+        segments = chat.render([message], True, [{"|end|": {"x": 1}}])
+        assert not any(segment.special for segment in segments)
+
+
+@pytest.mark.parametrize("source", BUILDING.values(), ids=BUILDING.keys())
+@pytest.mark.parametrize("content", ["|end|", "<|e!nd|>", "|7|", "nothing else"])
+def test_what_is_put_together_from_data_reads_as_the_reference_does(source: str, content: str):
+    messages = [{"role": "user", "name": "<", "content": content, "n": 7}]
+    tools = [{"|end|": {"x": 1}}]
+    segments = ChatTemplate(source, ["<|end|>", "<|7|>"]).render(messages, True, tools)
+    texts, _ = render_jinja_template(
+        [messages], tools=tools, chat_template=source, add_generation_prompt=True
+    )
+    assert "".join(segment.text for segment in segments) == texts[0]
+
+
+def test_templates_look_into_hidden_text():
+    """As Qwen3's cuts thoughts off, whose marks are added tokens."""
+    source = (
+        "{% for m in messages %}{% if m.content.startswith('<think>') and '</think>' in m.content %}"
+        "{{ '<think>' + m.content.split('</think>')[0].split('<think>')[-1].strip('\n') + '</think>' }}"
+        "{{ m.content.split('</think>')[-1].lstrip('\n') }}{% endif %}{% endfor %}"
+    )
+    content = "<think>\nWhat is </thing>?\n</think>\n\n<think>"
+    segments = ChatTemplate(source, ["<think>", "</think>"]).render(
+        [{"role": "user", "content": content}], True
+    )
+    assert [(one.text, one.special) for one in segments] == [
+        ("<think>", True),
+        ("What is </thing>?", False),
+        ("</think>", True),
+        ("<think>", False),
+    ]
+
+
+def test_json_in_ascii_shows_the_text():
+    source = "{{ messages[0].content | tojson(ensure_ascii=true) }}"
+    chat = ChatTemplate(source, ["<|end|>", "\uff1cend\uff1e", '<"q">', "<\\u00e4>"])
+    for content in ("<|end|>", "\uff1cend\uff1e", '<"q">', "\u00e4\U0001f389\n<\u00e4>"):
+        (segment,) = chat.render([{"role": "user", "content": content}], True)
+        assert (segment.text, segment.special) == (json.dumps(content), False)
+
+
+def test_what_cannot_be_shown_as_it_is_is_refused():
+    chat = ChatTemplate("{{ 'x' in 'yz' }}{{ messages[0].content in 'a<|end|>' }}", ["<|end|>"])
+    with pytest.raises(InvalidInputError, match="cannot be told from control tokens"):
+        chat.render([{"role": "user", "content": "<|end"}], True)
