@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 """Settings of `model` that change ids, and their values that are reproduced."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_IDS = 1 << 24
 """Merging orders rules by their ranks as float32."""
 
@@ -137,8 +139,10 @@ def _vocab(path: Path, model: dict[str, Any]) -> dict[str, int]:
         shown = {token: vocab[token] for token in wrong[:4]}
         raise refusal(path, "model.vocab", shown, f"distinct ids from 0 to {_MOST_IDS - 1}")
     check_gaps(path, "model.vocab", vocab.values())
-    if "" in vocab:
-        raise refusal(path, "model.vocab", {"": vocab[""]}, "tokens that are not empty")
+    unwritable = next((token for token in vocab if not token or _SURROGATE.search(token)), None)
+    if unwritable is not None:
+        supported = "tokens of at least one character, none of them half of a surrogate pair"
+        raise refusal(path, "model.vocab", ascii(unwritable), supported)
     return vocab
 
 

@@ -49,6 +49,7 @@ REFUSED = {
     "model.vocab ": set_in("model", "vocab", "the", to=1 << 24),
     "model.vocab  ": set_in("model", "vocab", "the", to=200_000),
     "model.vocab   ": set_in("model", "vocab", "", to=661),
+    "model.vocab    ": set_in("model", "vocab", "HALF", to=661),
     "model.merges ": lambda value: value["model"]["merges"].append(value["model"]["merges"][0]),
     "model.merges": set_in("model", "merges", 0, to=["qq", "zz"]),
     "post_processor": set_in("post_processor", to=template(TEXT, BOS)),
@@ -90,8 +91,11 @@ def small(tmp_path: Path, change: Callable[[dict[str, Any]], None] | None = None
 
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_would_not_be_exact_is_refused_by_name(tmp_path: Path, field: str):
+    directory = small(tmp_path, REFUSED[field])
+    file = directory / "tokenizer.json"
+    file.write_text(file.read_text(encoding="utf-8").replace("HALF", "\\ud800"), encoding="utf-8")
     with pytest.raises(CheckpointError, match="Supported: ") as caught:
-        read_spec(small(tmp_path, REFUSED[field]))
+        read_spec(directory)
     assert caught.value.field == field.strip()
     assert field.strip() in str(caught.value)
     assert "tokenizer.json" in str(caught.value)
