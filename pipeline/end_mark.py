@@ -10,6 +10,7 @@ from models.contract.errors import InvalidInputError
 from models.contract.segment import Segment
 from models.decoder_config import DecoderConfig
 from preprocessing.tokenizers.chat_template import load_chat_template
+from preprocessing.tokenizers.control_ids import control_ids
 from preprocessing.tokenizers.load import read_spec
 
 _EXCHANGE = ({"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello there"})
@@ -31,11 +32,12 @@ def end_mark_warning(checkpoint: Path, decoder: DecoderConfig) -> str | None:
         return None
     spec = read_spec(checkpoint)
     ends = decoder.eos_ids or spec.eos_ids
-    if last.special and spec.specials.get(last.text) in ends:
+    known = control_ids(spec)
+    if last.special and known.get(last.text) in ends:
         return None
     return (
-        f"the chat template of {checkpoint} ends an answer with {_fault(last, ends, spec.specials)}: "
-        f"generation will run on past the answer. {_remedy(last, spec.specials)}"
+        f"the chat template of {checkpoint} ends an answer with {_fault(last, ends, known)}: "
+        f"generation will run on past the answer. {_remedy(last, known)}"
     )
 
 

@@ -45,7 +45,7 @@ class TextSignatures(tf.Module):
         self, text: tf.Tensor, special_id: tf.Tensor, row_splits: tf.Tensor
     ) -> dict[str, tf.Tensor]:
         """Ids of prompts made of text and special tokens; nothing is added."""
-        known = tf.constant([NO_ID, *sorted(self.tokenizer.special_ids.values())], tf.int32)
+        known = tf.constant([NO_ID, *sorted(self.tokenizer.control_ids.values())], tf.int32)
         is_known = tf.reduce_any(special_id[:, None] == known[None], axis=1)
         checks = [
             PositionCheck(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from models.contract.chat_template import ChatTemplate
+from models.contract.errors import InvalidInputError
+from models.contract.segment import Segment
 from preprocessing.tokenizers.refusal import refusal
 from preprocessing.tokenizers.sentencepiece_file import SentencepieceFile, read_sentencepiece
 from preprocessing.tokenizers.sentencepiece_proto import PieceType
@@ -14,6 +17,22 @@ from preprocessing.tokenizers.tokenizer_spec import SENTENCEPIECE, TokenizerSpec
 from preprocessing.tokenizers.word_pattern import WordPattern
 
 _ADDED = "added_tokens_decoder"
+_TURNS = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+_CALL = {"type": "function", "id": "call00000", "function": {"name": "f", "arguments": {"x": "y"}}}
+_CALLS = [
+    *({"role": "user", "content": "a"}, {"role": "assistant", "content": "", "tool_calls": [_CALL]}),
+    {"role": "tool", "name": "f", "tool_call_id": "call00000", "content": "c"},
+]
+_TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
+_PROBES: list[tuple[list[dict[str, Any]], list[dict[str, Any]] | None]] = [
+    (_TURNS[:1], None),
+    ([*_TURNS, *_TURNS[:1]], None),
+    ([{"role": "system", "content": "s"}, *_TURNS, *_TURNS[:1]], None),
+    (_TURNS[:1], [_TOOL]),
+    (_CALLS, [_TOOL]),
+    (_CALLS, None),
+]
+"""Conversations, and the tools offered in them, that templates know."""
 
 
 def read_sentencepiece_checkpoint(file: Path) -> TokenizerSpec:
@@ -105,8 +124,31 @@ def _check_template(
     file: Path, template: str | None, model: SentencepieceFile, specials: dict[str, int]
 ) -> None:
     """Refuse a template that marks turns with pieces which a message can write too."""
-    for piece in model.of_type(PieceType.USER_DEFINED).keys() - specials.keys():
-        is_mark = len(piece) > 2 and not (piece[0].isalnum() or piece[-1].isalnum()) and piece.strip()
-        if is_mark and template is not None and piece in template:
-            supported = f"templates whose marks are control pieces; list {piece!r} as special in `{_ADDED}`"
-            raise refusal(file, "chat_template", piece, supported)
+    if template is None:
+        return
+    pieces = model.of_type(PieceType.USER_DEFINED).keys() - specials.keys()
+    marks = sorted(piece for piece in pieces if _is_mark(piece))
+    written = [piece for piece in marks if piece in template] or _written(template, marks, specials)
+    if written:
+        supported = f"templates whose marks are control pieces; list {written[0]!r} as special in `{_ADDED}`"
+        raise refusal(file, "chat_template", written[0], supported)
+
+
+def _is_mark(piece: str) -> bool:
+    return len(piece) > 2 and not (piece[0].isalnum() or piece[-1].isalnum()) and bool(piece.strip())
+
+
+def _written(template: str, marks: list[str], specials: dict[str, int]) -> list[str]:
+    """Marks that the template puts together itself in conversations of the usual forms."""
+    chat = ChatTemplate(template, [*marks, *specials])
+    segments = [segment for probe in _PROBES for segment in _rendered(chat, *probe)]
+    return [segment.text for segment in segments if segment.special and segment.text in marks]
+
+
+def _rendered(
+    chat: ChatTemplate, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
+) -> tuple[Segment, ...]:
+    try:
+        return chat.render(messages, add_generation_prompt=True, tools=tools)
+    except InvalidInputError:
+        return ()

@@ -130,6 +130,22 @@ def test_a_configuration_that_would_not_be_exact_is_refused_by_name(tmp_path: Pa
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for m in messages %}{{ '<' ~ 'too' ~ 'l>' ~ m.content }}{% endfor %}",
+        "{% for m in messages %}{{ '<' + m.role + '>' + m.content }}{% endfor %}",
+        "{% if messages[0].role == 'system' %}<{{ 'tool' }}>{% endif %}{{ messages[-1].content }}",
+        "{% for t in tools or [] %}{{ '<%s>' | format('tool') }}{% endfor %}{{ messages[-1].content }}",
+    ],
+)
+def test_a_template_that_builds_the_name_of_a_piece_is_refused(tmp_path: Path, template: str):
+    with pytest.raises(CheckpointError, match="<tool>") as caught:
+        read_spec(checkpoint(tmp_path, chat_template=template))
+    assert caught.value.field == "chat_template"
+    read_spec(checkpoint(tmp_path, chat_template="{{ '<' + messages[0].content + '>' }}"))
+
+
 def test_a_template_gets_the_roles_that_the_model_names(tmp_path: Path):
     template = "{{ bos_token }}{% for m in messages %}[INST]{{ m['content'] }}[/INST]{% endfor %}"
     chat = load_chat_template(checkpoint(tmp_path, chat_template=template))
