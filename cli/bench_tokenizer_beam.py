@@ -11,23 +11,23 @@ from typing import Any
 _SHORT, _LONG = 2_000_000, 10_000_000
 
 
-def beam_speed(folder: Path, tell: Callable[[str], None]) -> dict[str, Any]:
+def beam_speed(file: Path, tell: Callable[[str], None]) -> dict[str, Any]:
     """Seconds of a short and a long corpus, and the megabytes per second that the difference took.
 
     Starting a pipeline takes seconds whatever the corpus; what more text costs is the difference, None if
     the machine's noise was larger. The first pipeline of a process is not counted.
 
     Args:
-        folder: of the tokenizer's files.
+        file: tokenizer.json or .model; of a folder another file could be read than the one measured.
         tell: called with a line about each thing done.
     """
     seconds = {}
-    _transform(folder, [b"warm"])
+    _transform(file, [b"warm"])
     for size in (_SHORT, _LONG):
         tell(f"tf.Transform of {size / 1e6:.0f} MB")
         documents = _documents(size)
         start = time.monotonic()
-        _transform(folder, documents)
+        _transform(file, documents)
         seconds[sum(map(len, documents))] = time.monotonic() - start
     (short, first), (long, second) = seconds.items()
     grown = second - first
@@ -44,7 +44,7 @@ def _documents(size: int) -> list[bytes]:
     return texts
 
 
-def _transform(folder: Path, texts: list[bytes]) -> None:
+def _transform(file: Path, texts: list[bytes]) -> None:
     import apache_beam as beam
     import tensorflow as tf
     import tensorflow_transform.beam as tft_beam
@@ -55,7 +55,7 @@ def _transform(folder: Path, texts: list[bytes]) -> None:
     names = ("text", "source", "path", "group")
     features = {name: tf.io.FixedLenFeature([], tf.string) for name in names}
     metadata = dataset_metadata.DatasetMetadata(schema_utils.schema_from_feature_spec(features))
-    config = transform_config(folder)
+    config = transform_config(file)
     rows = [{"text": text, "source": b"bench", "path": b"", "group": b""} for text in texts]
     with tempfile.TemporaryDirectory() as temporary, beam.Pipeline("DirectRunner") as pipeline:
         data = pipeline | beam.Create(rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS, LETTER_SET, token_to_bytes
+from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS, token_to_bytes
+from preprocessing.tokenizers.tokenizer_spec import BYTE_LEVEL_BPE
 from preprocessing.tokenizers.word_pattern import WordPattern
 from serving.benchmarks.tokenizers.huggingface_tokenizer import HuggingFaceTokenizer
 from serving.benchmarks.tokenizers.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -41,7 +42,9 @@ def peers(path: Path, spec: TokenizerSpec, threads: int) -> tuple[list[MeasuredT
     makers = {SentencepieceTokenizer.name: lambda: SentencepieceTokenizer(path, threads)}
     if path.suffix == ".json":
         makers = {HuggingFaceTokenizer.name: lambda: HuggingFaceTokenizer(path)}
-        if spec.pattern in _PATTERNS and LETTER_SET & spec.vocab.keys():
+        if spec.kind != BYTE_LEVEL_BPE:
+            missing[TiktokenTokenizer.name] = f"it has byte-level BPE, this is of kind {spec.kind}"
+        elif spec.pattern in _PATTERNS:
             makers[TiktokenTokenizer.name] = lambda: _tiktoken(spec, threads)
     for name, make in makers.items():
         try:

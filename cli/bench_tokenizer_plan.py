@@ -75,7 +75,7 @@ class TokenizerBenchPlan:
         if self.beam:
             from cli.bench_tokenizer_beam import beam_speed
 
-            result["beam"] = beam_speed(file.parent, tell)
+            result["beam"] = beam_speed(file, tell)
         result["machine"]["load_after"] = os.getloadavg()[0]
         (self.out / "tokenizer.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         return result

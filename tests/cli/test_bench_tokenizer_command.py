@@ -14,10 +14,13 @@ from cli.bench_tokenizer_plan import TokenizerBenchPlan
 from cli.bench_tokenizer_table import tokenizer_tables
 from models.contract.errors import CheckpointError, ConfigError, DataError
 from pipeline.terminal import PlainConsole
+from preprocessing.preprocessing_fn import TOKENIZER, transform_config
+from preprocessing.tokenizers import write_byte_tokenizer
 from preprocessing.tokenizers.load import read_spec
 from preprocessing.tokenizers.word_pattern import WordPattern
 from serving.benchmarks.tokenizer_texts import FAMILIES
 from tests.preprocessing.tokenizers import vocabularies
+from tests.preprocessing.tokenizers.test_sentencepiece_json import LEGACY, converted
 
 
 def run(*words: object) -> Any:
@@ -108,6 +111,29 @@ def test_tiktokens_pattern_splits_alike(pattern: WordPattern, tmp_path: Path):
     raw = [text.encode() for text in texts]
     rows = [one.ids(one.encode(one.prepare(raw))) for one in (reference, peer)]
     assert rows[0] == rows[1]
+
+
+def test_tiktoken_has_no_vocabulary_that_is_not_of_bytes_merged(tmp_path: Path):
+    (tmp_path / "bytes").mkdir()
+    write_byte_tokenizer(tmp_path / "bytes")
+    pieces = vocabularies.write(tmp_path / "tokenizer.json", converted(**LEGACY))
+    for path, kind in ((tmp_path / "bytes" / "tokenizer.json", "bytes"), (pieces, "sentencepiece")):
+        found, missing = peers(path, read_spec(path), threads=1)
+        assert [one.name for one in found] == ["tokenizers"]
+        assert missing == {"tiktoken": f"it has byte-level BPE, this is of kind {kind}"}
+
+
+def test_beam_measures_the_file_that_is_given(
+    file: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = vocabularies.write(tmp_path / "other.json", json.loads(file.read_text()))
+    write_byte_tokenizer(tmp_path)
+    measured: list[Path] = []
+    monkeypatch.setattr(bench_tokenizer_beam, "beam_speed", lambda path, tell: measured.append(path))
+    words = ["--tokenizer", other, "--text", text, "--part", "speed", "--batches", 1, "--batch-kb", 1]
+    run(*words, "--rounds", 1, "--threads", 1, "--out", tmp_path / "out", "--beam", "--json")
+    assert measured == [other]
+    assert transform_config(other)[TOKENIZER] == str(other)
 
 
 def test_faults_are_told_by_name(file: Path, tmp_path: Path):
