@@ -34,7 +34,7 @@ test-cases: install ## Every case with a known answer
 	@$(PYTEST) -m cases
 
 test-tokenizer-full: install ## 420 MB of real and made text, every kind of tokenizer beside its reference (15 minutes)
-	@$(PYTHON) scripts/tokenizer_full.py
+	@$(PYTHON) scripts/tokenizer_full.py $(ARGS)
 
 test-parity: ## Recompute the reference values with PyTorch and compare
 	@python3 scripts/bootstrap.py --extras dev parity

@@ -7,13 +7,15 @@ kind × vocabulary and the first mismatches, made small.
     .venv/bin/python scripts/tokenizer_full.py      # all; two processes, twenty minutes
     .venv/bin/python scripts/tokenizer_full.py --vocabularies GPT-2 --megabytes 2
 
-Exit codes: 0 no mismatch, 1 some, or a vocabulary that is refused or cannot be had.
+Exit codes: 0 no mismatch, 1 some, or a vocabulary that is refused or cannot be had, or less real text on
+this machine than was asked for.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import sys
@@ -78,6 +80,8 @@ def main() -> int:
     jobs = [job for name, path in paths.items() for job in plan(name, path, options.megabytes)]
     outcomes, refused = run(jobs, options.processes)
     faults |= refused
+    for name, missing in short_texts(jobs, outcomes).items():
+        faults[name] = f"{faults[name]}; {missing}" if name in faults else missing
     show(outcomes, faults)
     say(f"{time.monotonic() - started:.0f} s")
     if options.json:
@@ -96,10 +100,36 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     )
     names = list(VOCABULARIES)
     parser.add_argument("--vocabularies", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--megabytes", type=float, help="of real and of made text, instead of the plan's")
-    parser.add_argument("--processes", type=int, default=PROCESSES)
-    parser.add_argument("--json", type=Path, help="also write the outcomes there")
+    parser.add_argument(
+        "--megabytes", type=above_zero, help="of real and of made text, instead of the plan's"
+    )
+    parser.add_argument("--processes", type=at_least_one, default=PROCESSES)
+    parser.add_argument("--json", type=writable, help="also write the outcomes there")
     return parser.parse_args(words)
+
+
+def above_zero(word: str) -> float:
+    value = float(word)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{word}: must be above 0")
+    return value
+
+
+def at_least_one(word: str) -> int:
+    value = int(word)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{word}: must be 1 or more")
+    return value
+
+
+def writable(word: str) -> Path:
+    """A file that can be written, told before the long run and not after it."""
+    path = Path(word)
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{word}: cannot be written: {error.strerror}") from error
+    return path
 
 
 def plan(name: str, path: Path, megabytes: float | None = None) -> list[Job]:
@@ -134,6 +164,21 @@ def run(jobs: Sequence[Job], processes: int) -> tuple[Outcomes, dict[str, str]]:
             found = f", {outcome.mismatches} MISMATCHES" if outcome.mismatches else ""
             say(f"{number} of {len(jobs)}: {job.vocabulary}, {job.kind}: {outcome.size / 1e6:.1f} MB{found}")
     return outcomes, faults
+
+
+def short_texts(jobs: Sequence[Job], outcomes: Outcomes) -> dict[str, str]:
+    """Vocabularies that had less real text than was asked for, with the kinds that were short."""
+    wanted: dict[tuple[str, str], int] = {}
+    for job in jobs:
+        if job.kind in TEXT_KINDS:
+            wanted[job.vocabulary, job.kind] = wanted.get((job.vocabulary, job.kind), 0) + job.size
+    missing: dict[str, list[str]] = {}
+    for (name, kind), size in wanted.items():
+        outcome = outcomes.get((name, kind))
+        if outcome is not None and outcome.size < size:
+            told = f"{outcome.size / 1e6:.2f} of {size / 1e6:.2f} MB of {kind}"
+            missing.setdefault(name, []).append(told)
+    return {name: f"this machine has only {', '.join(kinds)}" for name, kinds in missing.items()}
 
 
 def one_thread() -> None:

@@ -63,6 +63,39 @@ def test_the_plan_has_as_much_real_as_made_text_and_no_part_twice(full: ModuleTy
     assert len({(job.kind, job.part) for job in jobs}) == len(jobs)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--megabytes", "0"], "--megabytes: 0: must be above 0"),
+        (["--megabytes", "-1"], "must be above 0"),
+        (["--megabytes", "nan"], "must be above 0"),
+        (["--megabytes", "inf"], "must be above 0"),
+        (["--processes", "0"], "--processes: 0: must be 1 or more"),
+        (["--json", "/proc/none/outcomes"], "--json: /proc/none/outcomes: cannot be written"),
+    ],
+)
+def test_options_that_make_no_run_are_refused_at_once(
+    full: ModuleType, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit) as raised:
+        full.parse(words)
+    assert raised.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_less_real_text_than_asked_for_is_told_by_kind(full: ModuleType):
+    jobs = full.plan("GPT-2", Path("tokenizer.json"), 4)
+    enough = {("GPT-2", kind): full.Outcome(size=1_000_000) for kind in full.TEXT_KINDS}
+    assert full.short_texts(jobs, enough) == {}
+    short = {
+        **enough,
+        ("GPT-2", "man pages"): full.Outcome(),
+        ("GPT-2", "sources"): full.Outcome(size=500_000),
+    }
+    told = "this machine has only 0.50 of 1.00 MB of sources, 0.00 of 1.00 MB of man pages"
+    assert full.short_texts(jobs, short) == {"GPT-2": told}
+
+
 def test_a_wrong_id_is_seen_and_shown_in_the_smallest_text(full: ModuleType, tmp_path: Path):
     check = importlib.import_module("tokenizer_full_check")
     comparer = check.Comparer(_byte_tokenizer(tmp_path), _Capital())
