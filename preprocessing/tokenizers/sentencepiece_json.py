@@ -75,7 +75,8 @@ def read_sentencepiece_json(path: Path) -> TokenizerSpec:
     texts = {*made, *BYTE_PIECES}
     writable = next((one for one in specials if one in texts or len(one) == 1), None)
     if writable is not None:
-        raise refusal(path, "added_tokens", writable, "special tokens that no text becomes")
+        supported = "special tokens, also those that tokenizer_config.json names, that no text becomes"
+        raise refusal(path, "added_tokens", writable, supported)
     adds_space, space_in_front = _space(path, value)
     ids = {**vocab, **specials}
     table = _texts(ids)

@@ -27,6 +27,7 @@ _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 """Settings of `model` that change ids, and their values that are reproduced."""
 
+_SPECIAL = "special tokens, also those that tokenizer_config.json names"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_IDS = 1 << 24
 """Merging orders rules by their ranks as float32."""
@@ -171,12 +172,12 @@ def _check_specials(path: Path, parts: TokenizerJson, pre_tokenizer: dict[str, A
     splitter = Tokenizer.from_str(json.dumps(bare)).pre_tokenizer
     for content in parts.specials:
         if content in made:
-            raise refusal(path, "added_tokens", content, "special tokens that no merge makes from text")
+            supported = f"{_SPECIAL}, that are no byte and that no merge makes from text"
+            raise refusal(path, "added_tokens", content, supported)
         text = _text(content) if parts.ignore_merges and content in parts.vocab else None
         if text is not None and len(splitter.pre_tokenize_str(text)) == 1:
-            raise refusal(
-                path, "added_tokens", content, "special tokens that are no word beside ignore_merges"
-            )
+            supported = f"{_SPECIAL}, that are no word beside ignore_merges"
+            raise refusal(path, "added_tokens", content, supported)
 
 
 def _text(token: str) -> str | None:
