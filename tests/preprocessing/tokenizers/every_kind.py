@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tokenizers.models import BPE
 
 from preprocessing.tokenizers import write_byte_tokenizer
 from tests.preprocessing.tokenizers import vocabularies
+from tests.preprocessing.tokenizers.test_sentencepiece_json import FLAGS, LEGACY, converted
 from tests.tiny import CHAT_TEMPLATE
 
 LLAMA3 = (
@@ -27,6 +28,17 @@ LLAMA_TEMPLATE = (
 )
 """Marks turns by plain text, as Llama 2 does, and answers by control tokens."""
 
+BUILDING_TEMPLATE = (
+    "{{ bos_token }}{% for t in tools or [] %}{% for key in t.function %}"
+    "{{ '<' ~ key ~ '>' ~ (t.function[key] | tojson) ~ '</' ~ key ~ '>' }}{% endfor %}{% endfor %}"
+    "{% for m in messages %}{{ '<|' + m.role + '|>' }}{% if m.name %}{{ m.name }}{% endif %}"
+    "{{ m.content | replace('!!', '') }}<{{ m.content }}>{{ '<|' ~ 'end|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|' ~ 'assistant|>' }}{% endif %}"
+)
+"""Builds its marks, shows keys, a second field and content within signs, and drops letters of content."""
+
+BUILT_MARKS = ("<|user|>", "<|assistant|>", "<|end|>")
+
 
 def kinds() -> dict[str, Callable[[Path], object]]:
     """Name → writes tokenizer files, with a chat template, into an existing directory."""
@@ -35,9 +47,12 @@ def kinds() -> dict[str, Callable[[Path], object]]:
         "gpt2, digits apart": lambda path: _write_json(path, vocabularies.small_json()),
         "llama3": lambda path: _write_json(path, _split_json(LLAMA3)),
         "qwen2": lambda path: _write_json(path, _split_json(QWEN2)),
+        "qwen2, ordinary marks": _write_ordinary_marks,
         "bytes": _write_bytes,
         "sentencepiece bpe": lambda path: _write_sentencepiece(path, "bpe"),
         "sentencepiece unigram": lambda path: _write_sentencepiece(path, "unigram"),
+        "sentencepiece, user-defined pieces": _write_user_defined,
+        "sentencepiece, converted": _write_converted,
     }
 
 
@@ -61,6 +76,17 @@ def _split_json(pattern: str) -> dict[str, Any]:
     else:
         value["normalizer"] = {"type": "NFC"}
     return value
+
+
+def _write_ordinary_marks(path: Path) -> None:
+    """Marks that are ordinary added tokens, as DeepSeek R1's distillations have; their names are built."""
+    value = _split_json(QWEN2)
+    marks = [*BUILT_MARKS, "<tool_call>", "\u3000"]
+    first = 1 + max(token["id"] for token in value["added_tokens"])
+    like = {**value["added_tokens"][0], "special": False}
+    value["added_tokens"] += [{**like, "id": first + at, "content": one} for at, one in enumerate(marks)]
+    vocabularies.write(path / "tokenizer.json", value)
+    _write_config(path, BUILDING_TEMPLATE, bos_token="<|endoftext|>", eos_token="<|im_end|>")
 
 
 def _with_split(value: dict[str, Any], pattern: str) -> dict[str, Any]:
@@ -100,7 +126,28 @@ def _write_bytes(path: Path) -> None:
     config.write_text(json.dumps({**json.loads(config.read_text()), "chat_template": CHAT_TEMPLATE}))
 
 
-def _write_sentencepiece(path: Path, kind: str) -> None:
+def _write_user_defined(path: Path) -> None:
+    """Pieces that text becomes, the template's among them: these the configuration names as special."""
+    _write_sentencepiece(path, "bpe", ["<tool>", *BUILT_MARKS])
+    _write_config(
+        path,
+        BUILDING_TEMPLATE,
+        bos_token="<s>",
+        eos_token="</s>",
+        additional_special_tokens=list(BUILT_MARKS),
+    )
+
+
+def _write_converted(path: Path) -> None:
+    """A tokenizer.json as transformers makes one of a model file, marks added to it."""
+    value = converted(**LEGACY)
+    first = len(value["model"]["vocab"])
+    added = [{**FLAGS, "id": first + at, "content": mark} for at, mark in enumerate(BUILT_MARKS)]
+    vocabularies.write(path / "tokenizer.json", {**value, "added_tokens": [*value["added_tokens"], *added]})
+    _write_config(path, BUILDING_TEMPLATE, bos_token="<s>", eos_token="</s>")
+
+
+def _write_sentencepiece(path: Path, kind: str, user_defined: Sequence[str] = ()) -> None:
     from sentencepiece import SentencePieceTrainer
 
     lines = [line for text in _prose() for line in text.splitlines() if line]
@@ -111,6 +158,7 @@ def _write_sentencepiece(path: Path, kind: str) -> None:
             model_type=kind,
             vocab_size=500,
             byte_fallback=kind == "bpe",
+            user_defined_symbols=list(user_defined),
             hard_vocab_limit=False,
             num_threads=1,
             minloglevel=2,

@@ -30,18 +30,20 @@ class Loaded:
     template: ChatTemplate
     function: tf.types.experimental.GenericFunction
 
-    def segments(self, messages: list[dict[str, Any]]) -> tuple[Segment, ...]:
-        return self.template.render(messages, add_generation_prompt=messages[-1]["role"] != "assistant")
+    def segments(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None
+    ) -> tuple[Segment, ...]:
+        return self.template.render(messages, messages[-1]["role"] != "assistant", tools)
 
     def ids(self, segments: tuple[Segment, ...]) -> list[int]:
-        known = self.tokenizer.special_ids
+        known = self.tokenizer.control_ids
         text = tf.constant([segment.text for segment in segments])
         special = [known[segment.text] if segment.special else -1 for segment in segments]
         row = tf.constant([0, len(special)], tf.int64)
         return self.function(text, tf.constant(special), row).to_list()[0]
 
     def controls(self, ids: list[int]) -> list[int]:
-        own = set(self.tokenizer.special_ids.values())
+        own = set(self.tokenizer.control_ids.values())
         return [index for index in ids if index in own]
 
 
@@ -63,7 +65,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def contents(loaded: Loaded) -> list[str]:
     """Names of control tokens: alone, nested, cut, at the ends of a text, and in a soup."""
-    names = [*loaded.tokenizer.special_ids, *LOOK_ALIKES]
+    names = [*loaded.tokenizer.control_ids, *LOOK_ALIKES]
     rng = random.Random(1)
     halves = [(name[: len(name) // 2], name[len(name) // 2 :]) for name in names]
     nested = [left + other + right for left, right in halves for other in names[:3]]
@@ -96,7 +98,33 @@ def test_the_text_of_a_message_stays_its_text(loaded: Loaded):
 def test_default_encoding_never_yields_a_control_id(loaded: Loaded):
     texts = contents(loaded)
     for ids in loaded.tokenizer.encode_batch([*texts, *(text.encode()[1:-1] for text in texts)]):
-        assert loaded.controls(ids) == []
+        assert not set(ids) & set(loaded.tokenizer.special_ids.values())
+
+
+def test_names_cut_in_two_fields_in_keys_and_by_what_a_template_drops(loaded: Loaded):
+    """Each name in every way that a template could put it together again."""
+
+    def asked(name: str, content: str, key: str) -> list[int]:
+        turns = [{"role": "user", "name": name, "content": content}]
+        tools = [{"type": "function", "function": {"name": "f", key: content}}]
+        return loaded.controls(loaded.ids(loaded.segments(turns, tools)))
+
+    expected = asked("a", "b", "c")
+    assert expected
+    for name in loaded.tokenizer.control_ids:
+        for at in range(1, len(name), 3):
+            assert asked(name[:at], name[at:], name[1:-1]) == expected, (name, at)
+            assert asked(name, name[:at] + "!!" + name[at:], name) == expected, (name, at)
+        assert asked("a", name[1:-1], name.strip("<>")) == expected, name
+
+
+def test_the_templates_own_marks_are_the_ids_of_their_names(loaded: Loaded):
+    segments = loaded.segments(messages("hello"))
+    marks = [segment.text for segment in segments if segment.special]
+    known = loaded.tokenizer.control_ids
+    assert loaded.controls(loaded.ids(segments)) == [known[mark] for mark in marks]
+    shown = "".join(segment.text for segment in segments)
+    assert all(shown.count(mark) == marks.count(mark) for mark in known if mark.strip("_ "))
 
 
 def test_a_conversation_in_a_message_is_told_from_a_conversation(loaded: Loaded):
