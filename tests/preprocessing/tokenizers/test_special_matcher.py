@@ -53,7 +53,9 @@ def test_its_tables_grow_with_the_tokens_letters_only():
     tokens = {f"<{chr(0x3400 + index)}>": index for index in range(23_000)}
     matcher = SpecialMatcher(tokens)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)])
+    signature = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
+
+    @tf.function(input_signature=signature, autograph=False)
     def find_many(points: tf.Tensor, row_splits: tf.Tensor) -> tf.Tensor:
         return matcher.find(points, row_splits).id
 
