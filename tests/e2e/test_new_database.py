@@ -34,10 +34,14 @@ class Quiet:
 def _data_part(config: RunConfig, run_id: str) -> tfx.dsl.Pipeline:
     """The real pipeline without what comes after the training data."""
     whole = create_pipeline(config, run_id)
+    corpus = pipeline_module.corpus_example_gen(config.corpus, checkpoint=config.model.tokenizer_directory)
+    examples = corpus.outputs["examples"]
+    statistics, schema, _ = pipeline_module._checking_components(examples)
+    transform = pipeline_module._transform(config, examples, schema.outputs["schema"], {})
     return tfx.dsl.Pipeline(
         pipeline_name=whole.pipeline_info.pipeline_name,
         pipeline_root=whole.pipeline_info.pipeline_root,
-        components=[one for one in pipeline_module._data_components(config) if one.id in DATA],
+        components=[corpus, statistics, schema, transform],
         enable_cache=True,
         metadata_connection_config=whole.metadata_connection_config,
         beam_pipeline_args=whole.beam_pipeline_args,
