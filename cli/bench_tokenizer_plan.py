@@ -90,7 +90,6 @@ class TokenizerBenchPlan:
         about = {
             "file": str(file),
             "kind": tokenizer.kind,
-            "route": tokenizer.route,
             "vocab_size": tokenizer.vocab_size,
             "fingerprint": tokenizer.fingerprint,
             "package_bytes": (package / "saved_model.pb").stat().st_size,

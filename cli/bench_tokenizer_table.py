@@ -78,7 +78,7 @@ def _facts(result: Mapping[str, Any]) -> DataTable:
 
     table = DataTable(("", " "), header=False, prose=(" ",))
     about, machine = result["tokenizer"], result["machine"]
-    table.add("tokenizer", f"{about['kind']}, route {about['route']}, {about['vocab_size']:,} ids")
+    table.add("tokenizer", f"{about['kind']}, {about['vocab_size']:,} ids")
     table.add("package part", f"{about['package_bytes'] / 1e6:.2f} MB")
     load = f"{machine['load_before']:.1f} before, {machine['load_after']:.1f} after"
     table.add(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import tensorflow as tf
 
 from models.attention import attend
@@ -12,7 +14,7 @@ from models.norms import layer_norm, rms_norm
 from models.rotary import rotary_angles, rotate
 
 
-class BlockComputation:
+class BlockComputation(ABC):
     """Attention and MLP, each with its norm before and its residual around.
 
     A mixin: whoever owns the weights gives `config`, `product` and `vector`. A caller supplies
@@ -22,13 +24,13 @@ class BlockComputation:
 
     config: DecoderConfig
 
+    @abstractmethod
     def product(self, name: str, x: tf.Tensor) -> tf.Tensor:
         """Product with the kernel `name`, without its bias: [B, T, in] → [B, T, out] float32."""
-        raise NotImplementedError
 
+    @abstractmethod
     def vector(self, name: str) -> tf.Tensor:
         """The norm or bias `name`: [width] float32."""
-        raise NotImplementedError
 
     def project(self, x: tf.Tensor, positions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Norm, projection and, if the family has them, rotary positions.

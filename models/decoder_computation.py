@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -11,7 +12,7 @@ from models.block_computation import BlockComputation, apply_norm
 from models.decoder_config import DecoderConfig
 
 
-class DecoderComputation:
+class DecoderComputation(ABC):
     """Embedding, blocks and head of a decoder-only transformer.
 
     A mixin: whoever owns the weights gives `config`, `blocks`, `token_rows`, `logits` and `vector`.
@@ -22,21 +23,21 @@ class DecoderComputation:
     config: DecoderConfig
     blocks: Sequence[BlockComputation]
 
+    @abstractmethod
     def token_rows(self, ids: tf.Tensor) -> tf.Tensor:
         """Rows of the embedding: ids [...] int32 → [..., E] float32."""
-        raise NotImplementedError
 
+    @abstractmethod
     def position_rows(self, positions: tf.Tensor) -> tf.Tensor:
         """Rows of the learned position table: positions [...] int32 → [..., E] float32."""
-        raise NotImplementedError
 
+    @abstractmethod
     def logits(self, x: tf.Tensor) -> tf.Tensor:
         """Product with the output matrix: [B, T, E] → [B, T, V] float32."""
-        raise NotImplementedError
 
+    @abstractmethod
     def vector(self, name: str) -> tf.Tensor:
         """The norm weight `name`: [E] float32."""
-        raise NotImplementedError
 
     def embed(self, ids: tf.Tensor, positions: tf.Tensor | None = None) -> tf.Tensor:
         """Where the residual stream begins.

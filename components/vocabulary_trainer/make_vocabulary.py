@@ -61,7 +61,6 @@ def make_vocabulary(examples: Path, folder: Path, config: VocabularyConfig) -> d
         "size": loaded.vocab_size,
         "fingerprint": loaded.fingerprint,
         "kind": loaded.kind,
-        "route": loaded.route,
         "corpus_documents": documents,
         "corpus_bytes": used,
         "settings": config.model_dump(mode="json"),

@@ -28,11 +28,6 @@ class ByteLevelBpeEncoder(tf.Module):
         self._all = SpecialMatcher({**spec.added, **spec.specials}) if spec.specials else self._added
         self._merger = SentencepieceMerger(spec)
 
-    @property
-    def route(self) -> str:
-        """Words are merged by SentencePiece's operation."""
-        return "sentencepiece"
-
     def encode(self, text: tf.Tensor, with_special: bool) -> tf.RaggedTensor:
         """[B] string to [B, None] int32; special tokens become ids only if asked."""
         return self._encode(text, self._all if with_special else self._added)

@@ -25,11 +25,6 @@ class BytesEncoder(tf.Module):
         raw = {_bytes_as_letters(content): index for content, index in spec.specials.items()}
         self._matcher = SpecialMatcher(raw) if raw else None
 
-    @property
-    def route(self) -> str:
-        """Nothing is merged."""
-        return "bytes"
-
     def encode(self, text: tf.Tensor, with_special: bool) -> tf.RaggedTensor:
         """[B] string to [B, None] int32; special tokens become ids only if asked."""
         raw = tf.cast(tf.io.decode_raw(tf.strings.reduce_join(text), tf.uint8), tf.int32)

@@ -42,11 +42,6 @@ class GraphTokenizer(tf.Module):
         return self._spec.kind
 
     @property
-    def route(self) -> str:
-        """What makes ids of bytes: "sentencepiece", TF Text's operation, or "bytes", a look-up."""
-        return self._encoder.route
-
-    @property
     def vocab_size(self) -> int:
         """Largest id + 1."""
         return self._spec.vocab_size

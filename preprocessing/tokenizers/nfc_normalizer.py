@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.tokenizers.code_point_table import code_point_table, look_up
 from preprocessing.tokenizers.graph_constant import graph_constant
 from preprocessing.tokenizers.nfc_tables import LEADING, SYLLABLES, TRAILING, VOWELS, nfc_tables, pair_key
 
-_PAGE_BITS = 8
-_PAGE = 1 << _PAGE_BITS
 _NEVER = -1
 
 
@@ -56,11 +55,8 @@ class NfcNormalizer(tf.Module):
 def _tables() -> list[np.ndarray]:
     """What `_FormC` takes."""
     tables = nfc_tables()
-    pages = [page.tobytes() for page in tables.kind.reshape(-1, _PAGE)]
-    offset = {page: index * _PAGE for index, page in enumerate(dict.fromkeys(pages))}
     return [
-        np.array([offset[page] for page in pages], np.int32),
-        np.frombuffer(b"".join(offset), np.uint8),
+        *code_point_table(tables.kind),
         tables.order,
         tables.is_boundary,
         tables.is_unsettled,
@@ -88,11 +84,12 @@ class _FormC:
     """The steps.
 
     Args:
-        page: int32 [4352], where in `kind` the kinds of each 256 code points are.
-        kind: uint8; this and the others as in `NfcTables`.
+        offset: int32 [4352], with `kind` the `code_point_table` of kinds.
+        kind: uint8.
+        order: this and the others as in `NfcTables`.
     """
 
-    page: tf.Tensor
+    offset: tf.Tensor
     kind: tf.Tensor
     order: tf.Tensor
     is_boundary: tf.Tensor
@@ -114,8 +111,7 @@ class _FormC:
         )
 
     def _kinds(self, points: tf.Tensor) -> tf.Tensor:
-        page = tf.gather(self.page, tf.bitwise.right_shift(points, _PAGE_BITS))
-        return tf.gather(self.kind, page + tf.bitwise.bitwise_and(points, _PAGE - 1))
+        return look_up(self.offset, self.kind, points)
 
     def _may_change(self, values: tf.Tensor, kinds: tf.Tensor) -> tf.Tensor:
         """[] bool; false only if all texts are in form C (UAX 15, section 9, "quick check").

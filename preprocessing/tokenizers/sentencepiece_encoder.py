@@ -29,11 +29,6 @@ class SentencepieceEncoder(tf.Module):
         self._space = spec.sentencepiece.space_in_front
         self._matcher = SpecialMatcher(spec.specials) if spec.specials else None
 
-    @property
-    def route(self) -> str:
-        """Text is merged by SentencePiece."""
-        return "sentencepiece"
-
     def encode(self, text: tf.Tensor, with_special: bool) -> tf.RaggedTensor:
         """[B] string to [B, None] int32; special tokens become ids only if asked."""
         if with_special and self._matcher is not None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.tokenizers.code_point_table import code_point_table, look_up
 from preprocessing.tokenizers.graph_constant import graph_constant
 
 _DEAD = 0
 _ROOT = 1
-_PAGE = 256
-_PAGES = 0x110000 // _PAGE
+_CODE_POINTS = 0x110000
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class SpecialMatcher(tf.Module):
         keys = np.array([state * self._width + column for state, column in edges], np.int64)
         order = np.argsort(keys)
         first = {ord(content[0]) for content in specials}
-        offsets, pages = _pages(columns)
-        self._offsets = graph_constant(offsets)
-        self._pages = graph_constant(pages)
+        column_of = np.zeros(_CODE_POINTS, np.int32)
+        column_of[letters] = list(columns.values())
+        self._columns = tuple(map(graph_constant, code_point_table(column_of)))
         self._begins = graph_constant(np.array([False, *(letter in first for letter in letters)]))
         self._edges = graph_constant(keys[order])
         self._child = graph_constant(np.array(list(edges.values()), np.int32)[order])
@@ -66,17 +66,13 @@ class SpecialMatcher(tf.Module):
             points: [n] int32 code points of all texts.
             row_splits: [B + 1] int64; a match never crosses texts.
         """
-        columns = self._columns(points)
+        columns = look_up(*self._columns, points)
         start = tf.where(tf.gather(self._begins, columns))[:, 0]
         row_end = tf.gather(row_splits, tf.searchsorted(row_splits, start, side="right"))
         length, found = self._walk(columns, start, row_end)
         hit = found >= 0
         start = tf.boolean_mask(start, hit)
         return SpecialMatches(start, start + tf.boolean_mask(length, hit), tf.boolean_mask(found, hit))
-
-    def _columns(self, points: tf.Tensor) -> tf.Tensor:
-        """Place from 1 of each code point [n] among the letters of all tokens; 0 if it is none of them."""
-        return tf.gather(self._pages, tf.gather(self._offsets, points // _PAGE) + points)
 
     def _walk(self, columns: tf.Tensor, start: tf.Tensor, row_end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Length [C] int64 and id [C] int32 of the longest match from each start; id −1 without one."""
@@ -86,7 +82,7 @@ class SpecialMatcher(tf.Module):
             at = start + depth
             column = tf.where(at < row_end, tf.gather(columns, tf.minimum(at, last)), 0)
             edge = tf.cast(state, tf.int64) * self._width + tf.cast(column, tf.int64)
-            edge, exists = _look_up(self._edges, edge)
+            edge, exists = _find(self._edges, edge)
             state = tf.where(exists, tf.gather(self._child, edge), _DEAD)
             ids = tf.gather(self._id, state)
             return depth + 1, state, tf.where(ids >= 0, depth + 1, length), tf.where(ids >= 0, ids, found)
@@ -110,24 +106,10 @@ def overlapping(specials: dict[str, int]) -> str | None:
     return next((content for content in specials if first & set(content[1:])), None)
 
 
-def _look_up(ascending: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _find(ascending: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Place [n] int32 of values [n] in `ascending`, any place if it is not there; whether it is [n]."""
     at = tf.minimum(tf.searchsorted(ascending, values), tf.size(ascending) - 1)
     return at, tf.gather(ascending, at) == values
-
-
-def _pages(column: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Two tables that give a letter's column, 0 without one: a search for each letter of a text is slow.
-
-    Offset [4352] int32 of each 256 code points; column [n] int32 at code point + offset. All code points
-    without letters share the first 256 columns.
-    """
-    used = {page: place for place, page in enumerate(sorted({letter // _PAGE for letter in column}), 1)}
-    offsets = np.array([(used.get(page, 0) - page) * _PAGE for page in range(_PAGES)], np.int32)
-    columns = np.zeros((len(used) + 1) * _PAGE, np.int32)
-    for letter, at in column.items():
-        columns[letter + offsets[letter // _PAGE]] = at
-    return offsets, columns
 
 
 def _trie(specials: dict[str, int], column: dict[int, int]) -> tuple[dict[tuple[int, int], int], list[int]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import tensorflow as tf
 
 from preprocessing.tokenizers.character_classes import character_classes
+from preprocessing.tokenizers.code_point_table import code_point_table, look_up
 from preprocessing.tokenizers.graph_constant import graph_constant
 from preprocessing.tokenizers.nfc_normalizer import NfcNormalizer
 from preprocessing.tokenizers.special_matcher import SpecialMatcher, SpecialMatches
@@ -20,8 +20,6 @@ from preprocessing.tokenizers.word_pattern import WordPattern
 from preprocessing.tokenizers.word_starts import WordStarts, mark
 
 REPLACEMENT = 0xFFFD
-_PAGE_BITS = 8
-_PAGE = 1 << _PAGE_BITS
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,7 @@ class WordSplitter(tf.Module):
 
     def __init__(self, pattern: WordPattern, nfc: bool = False) -> None:
         super().__init__()
-        pages = [page.tobytes() for page in character_classes(pattern).reshape(-1, _PAGE)]
-        offset = {page: index * _PAGE for index, page in enumerate(dict.fromkeys(pages))}
-        self._page = graph_constant(np.array([offset[page] for page in pages], np.int32))
-        self._class = graph_constant(np.frombuffer(b"".join(offset), np.uint8))
+        self._classes = tuple(map(graph_constant, code_point_table(character_classes(pattern))))
         self._starts = WordStarts(pattern)
         self._normalizer = NfcNormalizer() if nfc else None
 
@@ -71,7 +66,7 @@ class WordSplitter(tf.Module):
         edges = mark(tf.zeros([tf.size(points) + 1], tf.bool), rows)
         if matches is not None:
             edges = mark(edges, tf.concat([matches.start, matches.end], 0))
-        is_start = self._starts.find(points, self._kinds(points), edges)
+        is_start = self._starts.find(points, look_up(*self._classes, points), edges)
         if matches is not None:
             is_start &= (edges | ~_inside(matches, tf.size(edges)))[:-1]
         starts = tf.where(is_start)[:, 0]
@@ -80,10 +75,6 @@ class WordSplitter(tf.Module):
         words = tf.strings.unicode_encode(words, "UTF-8")
         row_splits = tf.searchsorted(starts, rows, out_type=tf.int64)
         return _with_specials(words, row_splits, starts, matches)
-
-    def _kinds(self, points: tf.Tensor) -> tf.Tensor:
-        page = tf.gather(self._page, tf.bitwise.right_shift(points, _PAGE_BITS))
-        return tf.gather(self._class, page + tf.bitwise.bitwise_and(points, _PAGE - 1))
 
 
 def _normalized(

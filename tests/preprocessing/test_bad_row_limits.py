@@ -9,8 +9,8 @@ EXAMPLES = [f"{source}/f#{row}: why" for source in "ab" for row in range(20)]
 
 
 def test_up_to_the_limit_nothing_is_refused():
-    BadRowLimits(0.1, rows=3).check({"a": (1, 10), "b": (2, 20), "c": (0, 0)}, EXAMPLES)
-    BadRowLimits(0).check({"a": (0, 10)}, [])
+    assert BadRowLimits(0.1, rows=3).check({"a": (1, 10), "b": (2, 20), "c": (0, 0)}, EXAMPLES) is None
+    assert BadRowLimits(0).check({"a": (0, 10)}, []) is None
 
 
 def test_the_share_counts_in_every_source_by_itself_and_its_rows_are_named():

@@ -31,7 +31,7 @@ def test_what_does_not_fit_is_refused(options, files, message):
     ],
 )
 def test_what_a_file_can_use_is_right(options, files):
-    check_options(CorpusSource(name="s", path="x", **options), files)
+    assert check_options(CorpusSource(name="s", path="x", **options), files) is None
 
 
 @pytest.mark.parametrize(

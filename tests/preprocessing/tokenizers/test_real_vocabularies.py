@@ -89,10 +89,6 @@ def test_names_of_special_tokens_become_ids_on_demand(real: Real):
     assert any(set(real.tokenizer.special_ids.values()) & set(ids) for ids in expected)
 
 
-def test_merging_by_concatenation_is_proven_for_it(real: Real):
-    assert real.tokenizer.route == "sentencepiece"
-
-
 def test_decoding_any_ids_equals_the_reference(real: Real):
     rows = _random_rows(real.tokenizer.vocab_size, 500)
     texts = [text.decode() for text in real.tokenizer.decode(tf.ragged.constant(rows, tf.int32)).numpy()]

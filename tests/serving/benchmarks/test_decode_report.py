@@ -39,7 +39,11 @@ def test_the_plain_chart_has_a_bar_per_line_and_a_mark_for_the_limit():
 
 
 def test_no_runs_make_an_empty_chart():
-    ElementTree.fromstring(bars_svg({**RESULT, "summary": []}))
+    root = ElementTree.fromstring(bars_svg({**RESULT, "summary": []}))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert [
+        bar for bar in root.iter("{http://www.w3.org/2000/svg}rect") if bar.attrib["width"] != "100%"
+    ] == []
 
 
 def test_the_limit_is_the_share_of_a_step():

@@ -72,4 +72,4 @@ def test_a_client_that_waits_for_100_continue_gets_it():
         connection.sendall(head + b"Content-Length: 15\r\nExpect: 100-continue\r\n\r\n")
         read_until(connection, b"100 Continue")
         connection.sendall(b'{"prompt": "x"}')
-        read_until(connection, b"Hello")
+        assert b"HTTP/1.1 200" in read_until(connection, b"Hello")

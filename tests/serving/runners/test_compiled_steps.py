@@ -15,7 +15,7 @@ from serving.engine.scheduler_output import SchedulerOutput
 from serving.engine.step_result import StepResult
 from serving.runners.local_runner import LocalRunner
 from tests.serving.runners.recorder import RunnerRecorder
-from tests.serving.runners.test_concurrent_calls import check
+from tests.serving.runners.test_concurrent_calls import at_once_and_alone
 from tests.tensorflow_counters import GRAPH_BUILDS, XLA_COMPILATIONS, counter
 
 pytestmark = pytest.mark.slow
@@ -126,7 +126,8 @@ def plain(runner: LocalRunner, output: SchedulerOutput) -> StepResult:
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_compiled_clients_at_once_get_what_each_gets_alone(runner: LocalRunner, temperature: float):
-    check(runner.model, "decode_xla", temperature)
+    together, alone = at_once_and_alone(runner.model, "decode_xla", temperature)
+    assert together == alone
 
 
 def test_closing_while_buckets_are_compiled_is_clean(tiny_xla_package: Path):

@@ -59,10 +59,14 @@ def stream(model: SessionModel, signature: str, client: int, seed: int, temperat
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_clients_at_once_get_what_each_gets_alone(runner: LocalRunner, temperature: float):
-    check(runner.model, "decode", temperature)
+    together, alone = at_once_and_alone(runner.model, "decode", temperature)
+    assert together == alone
 
 
-def check(model: SessionModel, signature: str, temperature: float) -> None:
+def at_once_and_alone(
+    model: SessionModel, signature: str, temperature: float
+) -> tuple[list[list[list[int]]], list[list[list[int]]]]:
+    """Ids that each client gets in each round while all call at once, and those it gets alone."""
     alone = {
         (client, seed): stream(model, signature, client, seed, temperature)
         for client in range(CLIENTS)
@@ -76,7 +80,7 @@ def check(model: SessionModel, signature: str, temperature: float) -> None:
 
     with ThreadPoolExecutor(CLIENTS) as pool:
         together = list(pool.map(client, range(CLIENTS)))
-    assert together == [[alone[number, seed] for seed in range(ROUNDS)] for number in range(CLIENTS)]
+    return together, [[alone[number, seed] for seed in range(ROUNDS)] for number in range(CLIENTS)]
 
 
 def test_first_calls_at_once_build_one_executor_each(tiny_package: Path):

@@ -37,7 +37,7 @@ def manifest(tiny_package: Path) -> Manifest:
 
 
 def test_the_contract_passes(manifest: Manifest, signatures: dict):
-    check_signatures(PACKAGE, manifest, signatures)
+    assert check_signatures(PACKAGE, manifest, signatures) is None
 
 
 def test_a_missing_signature(manifest: Manifest, signatures: dict):
