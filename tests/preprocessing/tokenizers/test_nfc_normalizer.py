@@ -88,10 +88,8 @@ def test_every_syllable_from_its_parts():
 def test_pairs_of_anything_with_what_changes():
     rng = random.Random(3)
     firsts = rng.choices([*FIRSTS, *DECOMPOSABLE, *CHANGING], k=50_000)
-    assert (
-        first_difference([first + second for first, second in zip(firsts, rng.choices(CHANGING, k=50_000))])
-        is None
-    )  # noqa: B905
+    pairs = zip(firsts, rng.choices(CHANGING, k=50_000), strict=True)
+    assert first_difference([first + second for first, second in pairs]) is None
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
