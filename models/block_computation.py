@@ -9,7 +9,6 @@ import tensorflow as tf
 from models.attention import attend
 from models.decoder_config import DecoderConfig
 from models.decoder_shapes import BIAS
-from models.gelu import gelu
 from models.norms import layer_norm, rms_norm
 from models.rotary import rotary_angles, rotate
 
@@ -81,11 +80,11 @@ class BlockComputation(ABC):
         return y + self.vector(name + BIAS) if name in self.config.parts.biases else y
 
     def _mlp(self, x: tf.Tensor) -> tf.Tensor:
-        """[B, T, E] → [B, T, E]; gated SiLU: Shazeer (2020)."""
+        """[B, T, E] → [B, T, E]; gated SiLU: Shazeer (2020), GELU: Hendrycks and Gimpel (2016)."""
         if self.config.parts.gated:
             gate, up = tf.split(self._linear("gate_up", x), 2, axis=-1)
             return self._linear("down", tf.nn.silu(gate) * up)
-        return self._linear("down", gelu(self._linear("up", x)))
+        return self._linear("down", tf.nn.gelu(self._linear("up", x), approximate=True))
 
 
 def apply_norm(owner: BlockComputation, name: str, x: tf.Tensor) -> tf.Tensor:

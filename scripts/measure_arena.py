@@ -1,6 +1,6 @@
 """Step time by size of KV memory and by longest context: packages in turns, same work.
 
-    .venv/bin/python scripts/measure_arena.py SMALL LARGE [SHORT LONG] [--rounds 15] [--rows 1] [--json]
+    .venv/bin/python scripts/measure_arena.py SMALL LARGE [SHORT LONG] [--rounds 15] [--rows 1]
 
 The packages are exports of one checkpoint that differ in `--blocks`, or in `--max-length`. Prints JSON:
 median milliseconds of a step of each package, and the median of its ratio to the first one's.
