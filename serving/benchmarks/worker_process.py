@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -88,7 +89,9 @@ class WorkerProcess:
         """End the process. Closing twice is harmless."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                pipe.close()
+                # A request that a dead worker never read is written once more by closing.
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -40,6 +41,7 @@ def test_a_failing_call_is_told_and_the_worker_lives_on(tmp_path: Path):
 def test_a_worker_that_dies_is_told_with_its_last_words(tmp_path: Path):
     probe = WorkerProcess("bandwidth_probe", {"threads": 1}, PYTHON, tmp_path / "log")
     psutil.Process(probe.process_id).kill()
+    os.waitid(os.P_PID, probe.process_id, os.WEXITED | os.WNOWAIT)
     (tmp_path / "log").write_text("out of memory")
     with pytest.raises(EngineError, match="ended with -9: out of memory"):
         probe.call("measure")
