@@ -10,7 +10,7 @@ from models.contract.runner_observer import RunnerObserver
 from models.contract.signatures import MAX_XLA_STEPS
 from serving.runners.bucket import Bucket
 from serving.runners.bucket_choice import BucketChoice
-from serving.runners.padded_rows import Arrays, cut_rows, pad_rows
+from serving.runners.padded_rows import Arrays, cut_rows, groups_of_rows, joined_rows, pad_rows
 
 
 class CompiledDecode:
@@ -50,8 +50,9 @@ class CompiledDecode:
         self._observer.decode_call(compiled=bucket is not None)
         if bucket is None:
             return call("decode", **arrays)
-        rows = len(arrays["last_id"])
-        return cut_rows(call("decode_xla", **pad_rows(arrays, bucket)), rows)
+        groups = groups_of_rows(arrays, bucket.rows)
+        made = [call("decode_xla", **pad_rows(group, bucket)) for group in groups]
+        return cut_rows(joined_rows(made), len(arrays["last_id"]))
 
     def _bucket(self, arrays: Arrays) -> Bucket | None:
         steps = int(arrays["steps"])

@@ -39,6 +39,24 @@ def cut_rows(outputs: Arrays, rows: int) -> Arrays:
     return {name: value if np.ndim(value) == 0 else value[:rows] for name, value in outputs.items()}
 
 
+def groups_of_rows(arrays: Arrays, size: int) -> list[Arrays]:
+    """Inputs of several calls with `size` rows each, the last one with what is left; scalars go to all."""
+    return [
+        {name: value if value.ndim == 0 else value[at : at + size] for name, value in arrays.items()}
+        for at in range(0, len(arrays["last_id"]), size)
+    ]
+
+
+def joined_rows(outputs: list[Arrays]) -> Arrays:
+    """Outputs of such calls as if of one; of scalars the last call's, which knows the newest nonce."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return {
+        name: value if np.ndim(value) == 0 else np.concatenate([made[name] for made in outputs])
+        for name, value in outputs[-1].items()
+    }
+
+
 def null_rows(bucket: Bucket) -> Arrays:
     """Inputs of a call of one step that reads and writes the null block only."""
     none = np.zeros(0, np.int32)

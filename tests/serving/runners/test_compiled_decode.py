@@ -54,6 +54,14 @@ def test_a_call_that_a_warm_bucket_covers_runs_compiled(decode: CompiledDecode, 
     assert observer.of("decode_call") == [(True,)]
 
 
+def test_rows_beyond_the_largest_bucket_go_in_several_calls(decode: CompiledDecode, observer: RunnerRecorder):
+    calls = PlainCalls()
+    outputs = decode.run(calls, "decode", **rows(5, 40, 9, 7, 8, 6, 5))
+    assert calls.seen == [("decode_xla", 4, 4)] * 2
+    assert outputs["ids"].tolist() == [[100], [101], [102], [103], [104], [105], [106]]
+    assert observer.of("decode_call") == [(True,)]
+
+
 def test_before_any_bucket_is_warm_nothing_is_compiled(observer: RunnerRecorder):
     calls = PlainCalls()
     CompiledDecode(MANIFEST, observer).run(calls, "decode", **rows(5))

@@ -8,7 +8,7 @@ from models.contract.sampling_params import SamplingParams
 from models.contract.signatures import NO_ID, NULL_BLOCK, SIGNATURES
 from serving.engine.decode_row import DecodeRow
 from serving.runners.bucket import Bucket
-from serving.runners.padded_rows import cut_rows, null_rows, pad_rows
+from serving.runners.padded_rows import cut_rows, groups_of_rows, joined_rows, null_rows, pad_rows
 from serving.runners.step_arrays import decode_arrays
 
 PARAMS = SamplingParams(temperature=0.7, top_k=5, top_p=0.9, seed=3)
@@ -47,6 +47,21 @@ def test_a_full_bucket_changes_nothing():
 def test_outputs_are_cut_back():
     cut = cut_rows({"ids": np.arange(6).reshape(3, 2), "nonce": np.int64(9)}, 2)
     assert (cut["ids"].tolist(), cut["nonce"]) == ([[0, 1], [2, 3]], 9)
+
+
+def test_groups_hold_every_row_once_and_all_scalars():
+    groups = groups_of_rows(decode_arrays([*ROWS, ROWS[0]], 3), 2)
+    assert [group["last_id"].tolist() for group in groups] == [[17, 18], [17]]
+    assert [group["block_table"].shape for group in groups] == [(2, 3), (1, 3)]
+    assert [group["steps"] for group in groups] == [3, 3]
+
+
+def test_joined_outputs_are_in_order_and_carry_the_newest_nonce():
+    first = {"ids": np.arange(6).reshape(3, 2), "nonce": np.int64(9)}
+    second = {"ids": np.arange(6, 8).reshape(1, 2), "nonce": np.int64(10)}
+    joined = joined_rows([first, second])
+    assert (joined["ids"].tolist(), joined["nonce"]) == ([[0, 1], [2, 3], [4, 5], [6, 7]], 10)
+    assert joined_rows([first]) is first
 
 
 def test_warm_up_rows_have_the_signatures_inputs_and_only_the_null_block():
