@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from tensorflow.core.framework import function_pb2, graph_pb2, node_def_pb2
+from tensorflow.core.framework import function_pb2, graph_pb2, node_def_pb2, op_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2, saved_object_graph_pb2
 
 GRAPH = "saved_model.pb"
 _GRADIENT = "_gradient_op_type"
 _USER_NAME = "_user_specified_name"
 _IGNORED = re.compile(r"_\d+(___redundant_placeholder\d+)$")
+_CAPTURED = re.compile(r"(?:while_|cond_)+\d+(?:_\d+)?")
 _FINGERPRINT = "fingerprint.pb"
 
 
@@ -57,11 +58,29 @@ def _rename_graph(graph: graph_pb2.GraphDef, names: dict[str, str]) -> None:
 
 def _rename_arguments(function: function_pb2.FunctionDef) -> None:
     """Arguments that a loop's condition ignores, and what was called by its number only."""
-    for argument in function.signature.input_arg:
-        argument.name = _IGNORED.sub(r"\1", argument.name)
+    taken = _rename_plain(function.signature.input_arg)
+    made = _rename_plain(function.signature.output_arg)
+    for node in function.node_def:
+        node.input[:] = [taken.get(name, name) for name in node.input]
+    results = {made[name]: taken.get(value, value) for name, value in function.ret.items()}
+    function.ret.clear()
+    function.ret.update(results)
     for attributes in function.arg_attr.values():
         if _USER_NAME in attributes.attr and attributes.attr[_USER_NAME].s.isdigit():
             del attributes.attr[_USER_NAME]
+
+
+def _rename_plain(arguments: Iterable[op_def_pb2.OpDef.ArgDef]) -> dict[str, str]:
+    """Old name → new name of a function's inputs or outputs.
+
+    What a loop or a branch hands on to a function that it calls has no name but the counter's.
+    """
+    names: dict[str, str] = {}
+    for index, argument in enumerate(arguments):
+        plain = f"captured_{index}" if _CAPTURED.fullmatch(argument.name) else argument.name
+        names[argument.name] = _IGNORED.sub(r"\1", plain)
+        argument.name = names[argument.name]
+    return names
 
 
 def _rename_node(node: node_def_pb2.NodeDef, names: dict[str, str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from models.contract.signatures import MAX_XLA_STEPS
@@ -18,6 +20,7 @@ def compiled_steps(
     prefix: Prefix,
     rows: SamplingRows,
     steps: tf.Tensor,
+    choose: Callable[..., Sampled] = sample,
 ) -> DecodedSteps:
     """What `models.decode_loop.decode_steps` does, for a function that XLA compiles.
 
@@ -30,6 +33,7 @@ def compiled_steps(
         prefix: keys and values so far.
         rows: sampling parameters.
         steps: scalar int32, 1 to `MAX_XLA_STEPS`.
+        choose: `models.sampling.sample` or what does the same.
 
     Returns:
         As of so many steps, but `MAX_XLA_STEPS` places long; those beyond `steps` hold nothing.
@@ -47,7 +51,7 @@ def compiled_steps(
     def body(step: tf.Tensor, token: tf.Tensor, tail: list[tf.Tensor], made: Sampled) -> tuple:
         position = length + step
         x, tail = _run_token(decoder, token, position, step, prefix, tail)
-        chosen = sample(decoder.head(x)[:, 0], rows, position + 1)
+        chosen = choose(decoder.head(x)[:, 0], rows, position + 1)
         made = Sampled(*(_put(old, new[:, None], step) for old, new in zip(made, chosen, strict=True)))
         return step + 1, chosen.id, tail, made
 

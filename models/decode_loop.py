@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -37,6 +38,7 @@ def decode_steps(
     prefix: Prefix,
     rows: SamplingRows,
     steps: tf.Tensor,
+    choose: Callable[..., Sampled] = sample,
 ) -> DecodedSteps:
     """Run `last_id` and go on with what it makes, `steps` times.
 
@@ -47,6 +49,7 @@ def decode_steps(
         prefix: keys and values so far.
         rows: sampling parameters.
         steps: scalar int32 N, at least 1.
+        choose: `models.sampling.sample` or what does the same.
     """
     config = decoder.config
     start = [2 * config.num_layers, tf.shape(last_id)[0], config.num_kv_heads, 0, config.head_dim]
@@ -60,7 +63,7 @@ def decode_steps(
     def body(step: tf.Tensor, token: tf.Tensor, tail: tf.Tensor, made: Sampled) -> tuple:
         position = length + step
         x, tail = _run_token(decoder, token, position, prefix, tail)
-        chosen = sample(decoder.head(x)[:, 0], rows, position + 1)
+        chosen = choose(decoder.head(x)[:, 0], rows, position + 1)
         made = Sampled(*(array.write(step, value) for array, value in zip(made, chosen, strict=True)))
         return step + 1, chosen.id, tail, made
 

@@ -35,6 +35,7 @@ from models.packed.pack_decoder import pack_decoder
 from models.packed.packed_decoder import PackedDecoder
 from models.paged_cache import PagedCache
 from models.scoring import LOGIT_FLOATS
+from models.shared_steps import SharedSteps
 from models.signatures.compiled_signatures import CompiledSignatures
 from models.signatures.embed_signatures import EmbedSignatures
 from models.signatures.generate_signatures import GenerateSignatures
@@ -229,14 +230,14 @@ def build_endpoints(
     decoder: PackedDecoder, tokenizer: GraphTokenizer, cache: PagedCache | None, manifest: Manifest
 ) -> dict[str, Endpoint]:
     """Name → function of every signature of a package; those without memory only if it has none."""
-    text = TextSignatures(tokenizer)
+    text, shared = TextSignatures(tokenizer), SharedSteps(decoder)
     groups: list[Any] = [
         text,
         ScoreSignatures(decoder, text, manifest.max_length),
         EmbedSignatures(decoder, text, manifest.max_length),
-        GenerateSignatures(decoder, text, manifest.eos_ids, manifest.max_length),
+        GenerateSignatures(decoder, text, manifest.eos_ids, manifest.max_length, shared),
     ]
     if cache is not None:
-        groups.append(PagedSignatures(decoder, cache))
-        groups.append(CompiledSignatures(decoder, cache))
+        groups.append(PagedSignatures(decoder, cache, shared))
+        groups.append(CompiledSignatures(decoder, cache, shared))
     return {name: function for group in groups for name, function in group.endpoints().items()}

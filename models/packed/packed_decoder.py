@@ -13,6 +13,8 @@ from models.packed.kernel import Kernel
 from models.packed.packed_block import PackedBlock
 from models.packed.weight_forms import SCALES, WeightForms
 
+_IDS_SPECS = (tf.TensorSpec([None, None], tf.int32),)
+
 
 class PackedDecoder(DecoderComputation):
     """A decoder on weights in serving's form; computes what `models.decoder.Decoder` does.
@@ -43,6 +45,8 @@ class PackedDecoder(DecoderComputation):
             path: shape[0 if path == "embedding" else -1] for path, shape in decoder_shapes(config).items()
         }
         self.blocks = [PackedBlock(self, index) for index in range(config.num_layers)]
+        # One trace for all signatures that run whole sequences.
+        self._features = tf.function(super().features, input_signature=_IDS_SPECS, autograph=False)
 
     def bound(self) -> PackedDecoder:
         """The same decoder for a function that XLA compiles, on tensors read by the function around it.
@@ -51,6 +55,14 @@ class PackedDecoder(DecoderComputation):
         """
         tensors = {name: tf.convert_to_tensor(value) for name, value in self.weights.items()}
         return PackedDecoder(self.config, tensors, self.forms, compiled=True, cores=self.cores)
+
+    def features(
+        self, ids: tf.Tensor, positions: tf.Tensor | None = None, segment_ids: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        """As in `DecoderComputation`."""
+        if positions is None and segment_ids is None:
+            return self._features(ids)
+        return super().features(ids, positions, segment_ids)
 
     def product(self, name: str, x: tf.Tensor) -> tf.Tensor:
         """Product with the matrix stored as `name`: [B, T, in] → [B, T, out] float32."""

@@ -11,6 +11,7 @@ from models.packed.packed_decoder import PackedDecoder
 from models.paged_attention import Prefix, prefix_bias
 from models.paged_cache import PagedCache
 from models.sampling import SamplingRows
+from models.shared_steps import SharedSteps
 from models.signatures.position_check import PositionCheck, at_least, checked, within
 from models.signatures.stop_ids import finished_at
 from models.signatures.tensor_specs import Endpoint
@@ -25,12 +26,14 @@ class CompiledSignatures(tf.Module):
     Args:
         decoder: the network.
         cache: the KV memory.
+        shared: traces that other signatures have too; None makes its own.
     """
 
-    def __init__(self, decoder: PackedDecoder, cache: PagedCache) -> None:
+    def __init__(self, decoder: PackedDecoder, cache: PagedCache, shared: SharedSteps | None = None) -> None:
         super().__init__(name="compiled_signatures")
         self._decoder = decoder
         self._cache = cache
+        self._shared = shared or SharedSteps(decoder)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -84,5 +87,9 @@ class CompiledSignatures(tf.Module):
     def _compiled(self, *arguments: object) -> DecodedSteps:
         """The loop in a function of its own, on weights read outside it."""
         decoder = self._decoder.bound()
-        loop = tf.function(lambda *inner: compiled_steps(decoder, *inner), jit_compile=True, autograph=False)
+        loop = tf.function(
+            lambda *inner: compiled_steps(decoder, *inner, choose=self._shared.sample),
+            jit_compile=True,
+            autograph=False,
+        )
         return loop(*arguments)

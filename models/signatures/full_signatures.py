@@ -8,7 +8,8 @@ from models.decoder_computation import DecoderComputation
 from models.logits_processing import process_logits
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
-from models.sampling import SamplingRows, sample
+from models.sampling import SamplingRows
+from models.shared_steps import SharedSteps
 from models.signatures.position_check import at_least, checked, within
 from models.signatures.stop_ids import finished_at
 from models.signatures.tensor_specs import Endpoint
@@ -23,13 +24,17 @@ class FullSignatures(tf.Module):
         decoder: the network.
         cache: the KV memory.
         chunk: runs the token.
+        shared: traces that other signatures have too.
     """
 
-    def __init__(self, decoder: DecoderComputation, cache: PagedCache, chunk: PagedChunk) -> None:
+    def __init__(
+        self, decoder: DecoderComputation, cache: PagedCache, chunk: PagedChunk, shared: SharedSteps
+    ) -> None:
         super().__init__(name="full_signatures")
         self.decoder = decoder
         self.cache = cache
         self.chunk = chunk
+        self._shared = shared
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -67,7 +72,7 @@ class FullSignatures(tf.Module):
         raw = self.decoder.head(x)[:, 0]
         logits = process_logits(raw, history, generated_from, penalties, bias_ids, bias_values, allowed)
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
-        made = sample(raw, rows, length + 1, logits=logits)
+        made = self._shared.sample(raw, rows, length + 1, logits=logits)
         ids = made.id[:, None]
         return {
             "ids": ids,

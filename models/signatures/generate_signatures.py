@@ -8,10 +8,10 @@ import tensorflow as tf
 
 from models.attention import attend
 from models.contract.signatures import NO_ID
-from models.decode_loop import decode_steps
 from models.decoder_computation import DecoderComputation
 from models.paged_attention import Prefix, prefix_bias
-from models.sampling import SAMPLING_DTYPES, SamplingRows, sample
+from models.sampling import SAMPLING_DTYPES, SamplingRows
+from models.shared_steps import SharedSteps
 from models.signatures.tensor_specs import Endpoint
 from models.signatures.text_signatures import TextSignatures
 
@@ -48,16 +48,23 @@ class GenerateSignatures(tf.Module):
         text: whose tokenizer and prompt rules apply.
         eos_ids: ids that end an answer.
         max_length: most tokens of prompt and answer together.
+        shared: traces that other signatures have too; None makes its own.
     """
 
     def __init__(
-        self, decoder: DecoderComputation, text: TextSignatures, eos_ids: tuple[int, ...], max_length: int
+        self,
+        decoder: DecoderComputation,
+        text: TextSignatures,
+        eos_ids: tuple[int, ...],
+        max_length: int,
+        shared: SharedSteps | None = None,
     ) -> None:
         super().__init__(name="generate_signatures")
         self.decoder = decoder
         self.text = text
         self.eos_ids = eos_ids
         self.max_length = max_length
+        self._shared = shared or SharedSteps(decoder)
         # One trace for both signatures: half the graph.
         self.answer = tf.function(self._generate, input_signature=_ANSWER_SPECS, autograph=False)
 
@@ -167,7 +174,7 @@ class GenerateSignatures(tf.Module):
             x = block.finish(x, attend(q, k, v, mask))
             cache += [k, v]
         last = tf.gather(x, lengths - 1, batch_dims=1)[:, None]
-        made = sample(self.decoder.head(last)[:, 0], rows, lengths)
+        made = self._shared.sample(self.decoder.head(last)[:, 0], rows, lengths)
         valid = tf.range(width)[None] < lengths[:, None]
         return _State(tf.constant(1), made.id[:, None], made.logprob[:, None], valid, tf.stack(cache))
 
@@ -183,7 +190,7 @@ class GenerateSignatures(tf.Module):
         layers = tf.unstack(state.cache, axis=0)
         prefix = Prefix(layers[::2], layers[1::2], prefix_bias(state.mask), positions)
         # The last id made has no KV yet: it runs first.
-        made = decode_steps(self.decoder, state.ids[:, -1], lengths + state.made - 1, prefix, rows, steps)
+        made = self._shared.decode(state.ids[:, -1], lengths + state.made - 1, prefix, rows, steps)
         valid = tf.ones([tf.shape(lengths)[0], steps], tf.bool)
         return _State(
             state.made + steps,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models.decode_loop import decode_steps
 from models.decoder_computation import DecoderComputation
 from models.paged_attention import Prefix, prefix_bias
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
-from models.sampling import SamplingRows, sample
+from models.sampling import SamplingRows
+from models.shared_steps import SharedSteps
 from models.signatures.full_signatures import FullSignatures
 from models.signatures.position_check import at_least, checked, columns_of, within
 from models.signatures.stop_ids import finished_at
@@ -23,15 +23,19 @@ class PagedSignatures(tf.Module):
     Args:
         decoder: the network.
         cache: the KV memory.
+        shared: traces that other signatures have too; None makes its own.
     """
 
-    def __init__(self, decoder: DecoderComputation, cache: PagedCache) -> None:
+    def __init__(
+        self, decoder: DecoderComputation, cache: PagedCache, shared: SharedSteps | None = None
+    ) -> None:
         super().__init__(name="paged_signatures")
         self.decoder = decoder
         self.cache = cache
         self.chunk = PagedChunk(decoder, cache)
-        self._full = FullSignatures(decoder, cache, self.chunk)
-        self._verify = VerifySignatures(decoder, cache, self.chunk)
+        self._shared = shared or SharedSteps(decoder)
+        self._full = FullSignatures(decoder, cache, self.chunk, self._shared)
+        self._verify = VerifySignatures(decoder, cache, self.chunk, self._shared)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -71,7 +75,7 @@ class PagedSignatures(tf.Module):
         x = self.chunk.features(ids, lengths, start, block_table)
         last = tf.gather(x, tf.maximum(lengths - 1, 0), batch_dims=1)[:, None]
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
-        made = sample(self.decoder.head(last)[:, 0], rows, start + lengths)
+        made = self._shared.sample(self.decoder.head(last)[:, 0], rows, start + lengths)
         return {
             "next_id": made.id,
             "logprob": made.logprob,
@@ -110,7 +114,7 @@ class PagedSignatures(tf.Module):
         positions = tf.range(tf.shape(blocks)[2] * self.cache.block_size)[None]
         rows = SamplingRows(temperature, top_k, top_p, min_p, seed)
         prefix = Prefix(list(keys), list(values), prefix_bias(positions < length[:, None]), positions)
-        made = decode_steps(self.decoder, last_id, length, prefix, rows, steps)
+        made = self._shared.decode(last_id, length, prefix, rows, steps)
         slots = self.cache.slots_of(block_table, length, tf.fill(tf.shape(length), steps), steps)
         tail = tf.unstack(made.tail, axis=0)
         for layer in layers:

@@ -9,6 +9,8 @@ from models.signatures.position_check import PositionCheck, checked
 from models.signatures.tensor_specs import Endpoint
 from preprocessing.tokenizers import GraphTokenizer
 
+_PROMPT_SPECS = (tf.TensorSpec([None], tf.string),)
+
 
 class TextSignatures(tf.Module):
     """`tokenize`, `tokenize_segments`, `detokenize`.
@@ -20,6 +22,7 @@ class TextSignatures(tf.Module):
     def __init__(self, tokenizer: GraphTokenizer) -> None:
         super().__init__(name="text_signatures")
         self.tokenizer = tokenizer
+        self._prompt_ids = tf.function(self._prompt, input_signature=_PROMPT_SPECS, autograph=False)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -30,7 +33,13 @@ class TextSignatures(tf.Module):
         }
 
     def prompt(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Ids that a prompt [B] starts a sequence with: RaggedTensor int32 [B, None]."""
+        """Ids that a prompt [B] starts a sequence with: RaggedTensor int32 [B, None].
+
+        One trace for all signatures that take a text.
+        """
+        return self._prompt_ids(text)
+
+    def _prompt(self, text: tf.Tensor) -> tf.RaggedTensor:
         ids = self.tokenizer.encode(text)
         if not self.tokenizer.add_bos:
             return ids
@@ -39,7 +48,7 @@ class TextSignatures(tf.Module):
 
     def tokenize(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Ids of each prompt, with the BOS id if the tokenizer puts one."""
-        return _flat(self.prompt(text))
+        return _flat(self._prompt(text))
 
     def tokenize_segments(
         self, text: tf.Tensor, special_id: tf.Tensor, row_splits: tf.Tensor

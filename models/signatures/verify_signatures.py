@@ -7,7 +7,8 @@ import tensorflow as tf
 from models.decoder_computation import DecoderComputation
 from models.paged_cache import PagedCache
 from models.paged_chunk import PagedChunk
-from models.sampling import Sampled, SamplingRows, sample
+from models.sampling import Sampled, SamplingRows
+from models.shared_steps import SharedSteps
 from models.signatures.position_check import at_least, checked, columns_of, within
 from models.signatures.tensor_specs import Endpoint
 
@@ -25,13 +26,17 @@ class VerifySignatures(tf.Module):
         decoder: the network.
         cache: the KV memory.
         chunk: runs the drafts.
+        shared: traces that other signatures have too.
     """
 
-    def __init__(self, decoder: DecoderComputation, cache: PagedCache, chunk: PagedChunk) -> None:
+    def __init__(
+        self, decoder: DecoderComputation, cache: PagedCache, chunk: PagedChunk, shared: SharedSteps
+    ) -> None:
         super().__init__(name="verify_signatures")
         self.decoder = decoder
         self.cache = cache
         self.chunk = chunk
+        self._shared = shared
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Name → function."""
@@ -93,7 +98,7 @@ class VerifySignatures(tf.Module):
         logits = self.decoder.head(x)
         flat = tf.reshape(logits, [-1, logits.shape[-1]])
         position = tf.reshape(length[:, None] + 1 + tf.range(columns)[None], [-1])
-        made = sample(flat, rows.take(tf.repeat(tf.range(count), columns)), position)
+        made = self._shared.sample(flat, rows.take(tf.repeat(tf.range(count), columns)), position)
         return Sampled(
             *(tf.reshape(part, tf.concat([[count, columns], tf.shape(part)[1:]], axis=0)) for part in made)
         )

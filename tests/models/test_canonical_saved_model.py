@@ -11,7 +11,11 @@ from models.canonical_saved_model import GRAPH, canonicalize
 
 
 class Counting(tf.Module):
-    """A loop, a branch and two functions of one name."""
+    """A loop, a branch, two functions of one name, and a variable that one hands on to the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = tf.Variable(2)
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
     def doubled_until_ten(self, start: tf.Tensor) -> tf.Tensor:
@@ -21,7 +25,7 @@ class Counting(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
     def doubled(self, value: tf.Tensor) -> tf.Tensor:
-        return tf.cond(value > 0, lambda: 2 * value, lambda: value + 1)
+        return tf.cond(value > 0, lambda: self.factor * value, lambda: value + 1)
 
 
 def save(directory: Path) -> Path:
