@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from preprocessing.tokenizers.byte_level_bpe_encoder import optional_column
+from preprocessing.tokenizers.sentencepiece_operation import SentencepieceOperation
 from preprocessing.tokenizers.sentencepiece_spec import SPACE, SpaceInFront
 from preprocessing.tokenizers.special_matcher import SpecialMatcher
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
@@ -25,7 +25,7 @@ class SentencepieceEncoder(tf.Module):
         super().__init__()
         if spec.sentencepiece is None:
             raise ValueError(f"a tokenizer of kind {spec.kind} has no SentencePiece model")
-        self._model = tf_text.SentencepieceTokenizer(model=spec.sentencepiece.model, out_type=tf.int32)
+        self._model = SentencepieceOperation(spec.sentencepiece.model)
         self._space = spec.sentencepiece.space_in_front
         self._matcher = SpecialMatcher(spec.specials) if spec.specials else None
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS, LETTER_SET
 from preprocessing.tokenizers.graph_constant import graph_constant
 from preprocessing.tokenizers.merge_rules import made_tokens
 from preprocessing.tokenizers.sentencepiece_model import BEGIN, END, sentencepiece_model
+from preprocessing.tokenizers.sentencepiece_operation import SentencepieceOperation
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
 
 _WORDS_PER_STRING = 16
@@ -37,7 +37,7 @@ class SentencepieceMerger(tf.Module):
         made = made_tokens(spec.vocab, spec.merges)
         whole = [*made[:_FREQUENT], *(_never_made(spec, made) if spec.ignore_merges else [])]
         model = sentencepiece_model(spec.vocab, made, whole, spec.vocab_size)
-        self._model = tf_text.SentencepieceTokenizer(model=model, out_type=tf.int32)
+        self._model = SentencepieceOperation(model)
         self._letter = graph_constant(np.array([ord(letter) for letter in BYTE_LETTERS], np.int32))
         known = np.array([letter in spec.vocab for letter in BYTE_LETTERS])
         self._known = None if known.all() else graph_constant(known)
