@@ -90,9 +90,10 @@ def find_baseline(
             foreign=foreign,
         )
     name = "untrained" if untrained else "pretrained"
-    reason = " ".join(
-        [f"No blessed package in {push_base} yet, so the {name} model is the baseline.", *passed_over]
-    )
+    none = f"No blessed package in {push_base} yet"
+    if foreign:
+        none = f"No blessed package in {push_base} has this tokenizer, {foreign} has another"
+    reason = " ".join([f"{none}, so the {name} model is the baseline.", *passed_over])
     return Baseline(
         "untrained" if untrained else "checkpoint",
         str(pretrained),

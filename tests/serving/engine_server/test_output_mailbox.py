@@ -41,7 +41,7 @@ def test_an_error_comes_after_what_is_still_there():
 
 
 def test_nothing_is_lost_between_threads():
-    async def body() -> None:
+    async def body() -> list[int]:
         mailbox = OutputMailbox(asyncio.get_running_loop())
 
         def write() -> None:
@@ -57,9 +57,9 @@ def test_nothing_is_lost_between_threads():
             if got.finished:
                 break
         writer.join()
-        assert seen == list(range(1, 2001))
+        return seen
 
-    asyncio.run(asyncio.wait_for(body(), 20))
+    assert asyncio.run(asyncio.wait_for(body(), 20)) == list(range(1, 2001))
 
 
 def test_a_reader_whose_loop_is_gone_disturbs_nobody():
