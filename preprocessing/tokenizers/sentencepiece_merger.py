@@ -13,15 +13,17 @@ from preprocessing.tokenizers.merge_rules import made_tokens
 from preprocessing.tokenizers.sentencepiece_model import BEGIN, END, sentencepiece_model
 from preprocessing.tokenizers.sentencepiece_operation import SentencepieceOperation
 from preprocessing.tokenizers.tokenizer_spec import TokenizerSpec
+from preprocessing.tokenizers.whole_words import NONE, WholeWords
 
 _WORDS_PER_STRING = 16
 """A call for a string costs microseconds whatever its length, so words share strings."""
 
 _FREQUENT = 8192
-"""As many tokens, the first that training made, are looked up as words before anything is merged: a
-quarter of the distinct words of most texts, a fifth of the time."""
+"""As many tokens, the first that training made, are pieces with the marks of a word around them, taken
+before anything is merged: a quarter of the distinct words of most texts, a fifth of the time."""
 
-_NONE = -1
+_LARGE = 1 << 16
+"""From so many ids on a look-up of words that are tokens costs less than such pieces; below, more."""
 
 
 class SentencepieceMerger(tf.Module):
@@ -35,7 +37,11 @@ class SentencepieceMerger(tf.Module):
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__()
         made = made_tokens(spec.vocab, spec.merges)
-        whole = [*made[:_FREQUENT], *(_never_made(spec, made) if spec.ignore_merges else [])]
+        is_large = spec.vocab_size > _LARGE
+        self._whole_words = WholeWords(spec.vocab, made) if is_large else None
+        frequent = [] if is_large else made[:_FREQUENT]
+        whole = [*frequent, *(_never_made(spec, made) if spec.ignore_merges else [])]
+        self._begin = BEGIN if whole else ""
         model = sentencepiece_model(spec.vocab, made, whole, spec.vocab_size)
         self._model = SentencepieceOperation(model)
         self._letter = graph_constant(np.array([ord(letter) for letter in BYTE_LETTERS], np.int32))
@@ -43,7 +49,7 @@ class SentencepieceMerger(tf.Module):
         self._known = None if known.all() else graph_constant(known)
         self._end_id = spec.vocab_size + 1
         self._first_mark = spec.vocab_size
-        tokens = [_NONE, _NONE, _NONE, *(spec.vocab[token] for token in whole)]
+        tokens = [NONE, NONE, NONE, *(spec.vocab[token] for token in whole)]
         self._token = graph_constant(np.array(tokens, np.int32))
 
     def merge(self, words: tf.Tensor) -> tf.RaggedTensor:
@@ -55,12 +61,28 @@ class SentencepieceMerger(tf.Module):
         Returns:
             [W, None] int32.
         """
+        if self._whole_words is None:
+            return self._merge(words)
+        found = self._whole_words.find(words)
+        missing = found == NONE
+        merged = self._merge(tf.boolean_mask(words, missing))
+        single = tf.range(1, tf.size(words, tf.int64) + 1)  # rows of one id each, after the merged ones
+        rows = tf.RaggedTensor.from_row_splits(
+            tf.concat([merged.values, found], 0),
+            tf.concat([merged.row_splits, merged.row_splits[-1] + single], 0),
+            validate=False,
+        )
+        place = tf.cumsum(tf.cast(missing, tf.int64))
+        return tf.gather(rows, tf.where(missing, place, merged.nrows() + single) - 1)
+
+    def _merge(self, words: tf.Tensor) -> tf.RaggedTensor:
+        """As `merge`, all of them by the operation."""
         letters = self._letters(words)
         count = tf.size(letters)
         padding = tf.fill([-count % _WORDS_PER_STRING], "")
         groups = tf.reshape(tf.concat([letters, padding], 0), [-1, _WORDS_PER_STRING])
-        joined = tf.strings.reduce_join(groups, axis=1, separator=END + BEGIN)
-        flat = self._model.tokenize(tf.strings.join([BEGIN, joined, END])).values
+        joined = tf.strings.reduce_join(groups, axis=1, separator=END + self._begin)
+        flat = self._model.tokenize(tf.strings.join([self._begin, joined, END])).values
         return self._cut(flat, tf.cast(count, tf.int64))
 
     def _letters(self, words: tf.Tensor) -> tf.Tensor:
@@ -77,7 +99,7 @@ class SentencepieceMerger(tf.Module):
         """Cut a stream of ids where words end; drop the marks and the rows of the padding."""
         beyond = tf.maximum(flat - self._first_mark, 0)
         ids = tf.where(flat < self._first_mark, flat, tf.gather(self._token, beyond))
-        kept = ids != _NONE
+        kept = ids != NONE
         is_end = (flat == self._end_id) | (kept & (flat > self._end_id))
         ends = tf.boolean_mask(tf.cumsum(tf.cast(kept, tf.int64)), is_end)[:count]
         splits = tf.concat([tf.zeros([1], tf.int64), ends], 0)

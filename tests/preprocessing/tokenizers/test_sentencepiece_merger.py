@@ -81,3 +81,17 @@ def test_changed_rules_are_noticed_and_followed(change, form, tmp_path: Path):
     spec = read_spec(vocabularies.write(tmp_path / "tokenizer.json", value))
     words = [token for token in spec.vocab if token.isascii()]
     assert SentencepieceMerger(spec).merge(tf.constant(words)).to_list() == reference(spec, words)
+
+
+@pytest.mark.parametrize("ignore_merges", [False, True])
+def test_looked_up_words_have_the_ids_of_merging(spec: TokenizerSpec, ignore_merges: bool):
+    """As large vocabularies do: one unused id makes this one large."""
+    vocab = {**spec.vocab, "zq": spec.vocab_size, "Ġsplitter": spec.vocab_size + 1}
+    small = replace(spec, vocab=vocab, ignore_merges=ignore_merges)
+    large = replace(small, specials={**spec.specials, "<unused>": 1 << 16})
+    tokens = [word for word in spec.token_bytes() if word]
+    words = tf.constant([*vocabularies.nasty_texts(7, 400), *tokens, b"", b"\xff", b"zq", b" splitter"])
+    assert (
+        SentencepieceMerger(large).merge(words).to_list() == SentencepieceMerger(small).merge(words).to_list()
+    )
+    assert SentencepieceMerger(large).merge(words[:0]).to_list() == []
