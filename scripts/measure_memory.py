@@ -1,14 +1,14 @@
 """Peak memory of a package's process, as the difference to the same process with a tiny model.
 
-Each package is loaded in a process of its own, which makes every call that an engine makes: a prompt,
-decode steps for one row and for many, uncompiled and, where the package has buckets, compiled. What
-TensorFlow itself takes is in both, so that the difference is the weights and the KV blocks, if nothing
-is held twice.
+Each package is loaded in a process of its own, which makes the calls that an engine makes: a prompt and
+decode steps for one row, the same by four clients at once, for many rows, and, where the package has
+buckets, all of them compiled. What TensorFlow itself takes is in both, so that the difference is the
+weights and the KV blocks, if nothing is held twice.
 
     .venv/bin/python scripts/measure_memory.py PACKAGE [PACKAGE ...]
 
-One JSON object goes to stdout: bytes of each stage, and the peak's difference over what the manifest
-says of weights and KV blocks.
+JSON goes to stdout: bytes at each stage, and the peaks' difference over what the manifest says of weights
+and KV blocks.
 """
 
 from __future__ import annotations
@@ -20,15 +20,23 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from serving.runners.local_runner import LocalRunner
 
 ROOT = Path(__file__).resolve().parent.parent
 PROMPT = 64
 STEPS = 16
-ROWS = (1, 8, 16)
+COLUMNS = 5
+"""Blocks of a row: `PROMPT` and `STEPS` tokens in blocks of 16."""
+
+CLIENTS = 4
+ROWS = (8, 16)
 
 
 def main() -> int:
@@ -69,15 +77,16 @@ def _compare(
     package: Path, manifest: dict[str, Any], own: list[dict[str, Any]], tiny: list[dict[str, Any]]
 ) -> dict[str, Any]:
     wanted = manifest["memory_bytes"]["weights"] + manifest["memory_bytes"]["kv"]
-    difference = own[-1]["peak"] - tiny[-1]["peak"]
+    peaks = {stage["stage"]: stage["peak"] for stage in tiny}
+    above = {stage["stage"]: stage["peak"] - peaks[stage["stage"]] for stage in own[1:]}
     return {
         "package": str(package),
         "model": manifest["model"],
         "dtype": manifest["dtype"],
         "profile": manifest.get("profile", "off"),
         "weights_and_kv_bytes": wanted,
-        "peak_difference_bytes": difference,
-        "ratio": round(difference / wanted, 3),
+        "peak_difference_bytes": above,
+        "ratios": {stage: round(difference / wanted, 3) for stage, difference in above.items()},
         "stages": own,
         "tiny": tiny,
     }
@@ -108,28 +117,30 @@ def _stages(package: Path) -> Iterator[dict[str, Any]]:
     yield _memory("TensorFlow imported")
     with LocalRunner(package) as runner:
         yield _memory("loaded")
+        _prompt_and_steps(runner, 1, 0)
+        yield _memory("1 client")
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            list(clients.map(lambda client: _prompt_and_steps(runner, 1, client), range(CLIENTS)))
+        yield _memory(f"{CLIENTS} clients at once")
         for rows in ROWS:
-            if rows * -(-(PROMPT + STEPS) // runner.manifest.block_size) >= runner.manifest.num_blocks:
-                continue
-            table = _table(rows, runner.manifest.block_size)
-            runner.call("prefill", **_prompt(rows), block_table=table, **_greedy(rows))
-            yield _memory(f"prefill, {rows} rows")
-            runner.call("decode", **_last(rows), block_table=table, **_greedy(rows), **_stop(rows))
-            yield _memory(f"decode, {rows} rows")
-        if runner.warmup.progress.total:
-            runner.warmup.run()
-            yield _memory(f"{runner.warmup.progress.warm} buckets compiled")
+            if 1 + rows * COLUMNS <= runner.manifest.num_blocks:
+                _prompt_and_steps(runner, rows, 0)
+                yield _memory(f"{rows} rows")
+        runner.warmup.run()
+        yield _memory("buckets compiled")
+
+
+def _prompt_and_steps(runner: LocalRunner, rows: int, client: int) -> None:
+    """On blocks that no other client has."""
+    table = 1 + (rows * client * COLUMNS) + np.arange(rows * COLUMNS, dtype=np.int32).reshape(rows, COLUMNS)
+    runner.call("prefill", **_prompt(rows), block_table=table, **_greedy(rows))
+    runner.call("decode", **_last(rows), block_table=table, **_greedy(rows), **_stop(rows))
 
 
 def _memory(stage: str) -> dict[str, Any]:
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     resident, peak = (int(status[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM"))
     return {"stage": stage, "resident": resident, "peak": peak}
-
-
-def _table(rows: int, block_size: int) -> np.ndarray:
-    columns = -(-(PROMPT + STEPS) // block_size)
-    return np.arange(1, 1 + rows * columns, dtype=np.int32).reshape(rows, columns)
 
 
 def _prompt(rows: int) -> dict[str, np.ndarray]:
