@@ -79,10 +79,11 @@ def _is_model(file: Path) -> bool:
 
 
 def _json_spec(file: Path) -> TokenizerSpec:
-    if is_sentencepiece_json(read_json_object(file)):
-        return read_sentencepiece_json(file)
+    raw = read_json_object(file)
+    if is_sentencepiece_json(raw):
+        return read_sentencepiece_json(file, raw)
     config = TokenizerConfig.beside(file)
-    parts = read_tokenizer_json(file, config.special_names())
+    parts = read_tokenizer_json(file, raw, config.special_names())
     _check_config(config, parts)
     ids = {**parts.vocab, **parts.added, **parts.specials}
     bos = parts.bos or config.content("bos_token")

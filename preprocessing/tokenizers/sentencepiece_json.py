@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from models.contract.errors import CheckpointError
 from preprocessing.tokenizers.added_tokens import read_added_tokens
 from preprocessing.tokenizers.merge_rules import made_tokens
-from preprocessing.tokenizers.refusal import check_gaps, read_json_object, refusal
+from preprocessing.tokenizers.refusal import check_gaps, refusal
 from preprocessing.tokenizers.sentencepiece_proto import (
     BYTE_PIECES,
     NO_REPLACEMENTS,
@@ -52,17 +52,21 @@ def is_sentencepiece_json(raw: dict[str, Any]) -> bool:
     return unigram or SPACE in spaces
 
 
-def read_sentencepiece_json(path: Path) -> TokenizerSpec:
-    """Read the file and the configuration beside it.
+def read_sentencepiece_json(path: Path, raw: dict[str, Any]) -> TokenizerSpec:
+    """Check and take what the file and the configuration beside it say.
 
     Merging by rule gives the ids of a SentencePiece model with the tokens that merging makes, the
     earliest of the best score (`made_tokens`, over characters instead of bytes). Characters outside the
     vocabulary become their bytes, which no rule merges, in both.
 
+    Args:
+        path: of the file.
+        raw: its content.
+
     Raises:
         CheckpointError: see `load_tokenizer`.
     """
-    _check_settings(path, read_json_object(path))
+    _check_settings(path, raw)
     value = _canonical(path)
     vocab, merges = value["model"]["vocab"], tuple(tuple(rule) for rule in value["model"]["merges"])
     _check_vocabulary(path, vocab, merges)

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from preprocessing.tokenizers.added_tokens import read_added_tokens
 from preprocessing.tokenizers.byte_alphabet import BYTE_LETTERS, LETTER_SET, token_to_bytes
 from preprocessing.tokenizers.pre_tokenizer_settings import read_pattern
-from preprocessing.tokenizers.refusal import check_gaps, read_json_object, refusal
+from preprocessing.tokenizers.refusal import check_gaps, refusal
 from preprocessing.tokenizers.word_pattern import WordPattern
 
 _MODEL_SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -58,18 +58,18 @@ class TokenizerJson:
     added: dict[str, int]
 
 
-def read_tokenizer_json(path: Path, named: Collection[str] = ()) -> TokenizerJson:
-    """Read the file.
+def read_tokenizer_json(path: Path, raw: dict[str, Any], named: Collection[str] = ()) -> TokenizerJson:
+    """Check and take what the file says.
 
     Args:
-        path: of the file.
+        path: of the file, for messages.
+        raw: its content.
         named: tokens that the configuration beside it names as special.
 
     Raises:
-        CheckpointError: it is unreadable, or asks for something that would not be reproduced
-            exactly; the message names the setting.
+        CheckpointError: it asks for something that would not be reproduced exactly; the message names the
+            setting.
     """
-    raw = read_json_object(path)
     _check_plain(path, raw)
     model = raw.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
