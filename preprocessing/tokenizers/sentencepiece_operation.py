@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import tensorflow as tf
+from tensorflow.python.saved_model import save_context  # no public API tells that a model is being saved
 from tensorflow_text.python.ops import sentencepiece_tokenizer as tf_text
 
 _OPERATIONS = tf_text.gen_sentencepiece_tokenizer
@@ -47,19 +48,22 @@ class _Model(tf.saved_model.experimental.TrackableResource):
 
     def __init__(self, model: bytes) -> None:
         super().__init__()
+        self._model = model
         self._name = f"sentencepiece_{hashlib.sha256(model).hexdigest()}"
 
-        def create_model() -> tf.Tensor:
-            return _OPERATIONS.sentencepiece_op(model=model, shared_name=self._name)
-
         with tf.init_scope():
-            self._create = tf.function(create_model, autograph=False).get_concrete_function()
+            whole = tf.function(lambda: self._node(model), autograph=False)
+            self._create = whole.get_concrete_function()
             _ = self.resource_handle
+
+    def _node(self, model: bytes) -> tf.Tensor:
+        return _OPERATIONS.sentencepiece_op(model=model, shared_name=self._name)
 
     def _create_resource(self) -> tf.Tensor:
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
             return self._create()
-        return _OPERATIONS.sentencepiece_op(model=b"", shared_name=self._name)
+        # A graph of version 1 that is not being saved has no initial operation.
+        return self._node(b"" if save_context.in_save_context() else self._model)
 
     def _initialize(self) -> None:
         self._create()

@@ -61,6 +61,13 @@ def test_both_loaders_make_the_model(model: bytes, package: Path):
             assert ids.tolist() == expected
 
 
+def test_a_graph_of_version_1_that_nobody_saves_has_the_model(model: bytes):
+    expected = SentencepieceOperation(model).tokenize(tf.constant(TEXTS)).values.numpy().tolist()
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        ids = SentencepieceOperation(model).tokenize(tf.constant(TEXTS)).values
+        assert session.run(ids).tolist() == expected
+
+
 def test_models_do_not_take_each_others_place(model: bytes):
     vocab, _ = vocabularies.small_vocabulary()
     letters = SentencepieceOperation(sentencepiece_model(vocab, [], whole=[], vocab_size=len(vocab)))
