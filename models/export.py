@@ -129,7 +129,11 @@ def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: Export
     config = decoder.config
     max_length = options.resolve_max_length(config.max_length)
     num_blocks = options.resolve_num_blocks(config.dims, max_length)
-    buckets = xla_buckets(options.profile, max_length, options.block_size, num_blocks)
+    memory = _memory(decoder, num_blocks * options.block_size, max_length)
+    token = _token_bytes(decoder)
+    most_tokens = (memory["weights"] + memory["kv"]) // 2 // token
+    buckets = xla_buckets(options.profile, max_length, options.block_size, most_tokens)
+    gathered = token * max((rows * length for rows, length in buckets), default=0)
     return Manifest(
         model=options.model_name,
         family=config.family,
@@ -142,7 +146,7 @@ def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: Export
         bos_id=tokenizer.bos_id,
         eos_ids=config.eos_ids or tokenizer.eos_ids,
         tokenizer=_tokenizer_info(tokenizer),
-        memory_bytes=_memory(decoder, num_blocks * options.block_size, max_length, buckets),
+        memory_bytes=memory | {"workspace": max(memory["workspace"], gathered)},
         signatures=_signatures(options),
         state_kinds=() if options.stateless else STATE_KINDS[:1],
         packed=True,
@@ -174,19 +178,20 @@ def _tokenizer_info(tokenizer: GraphTokenizer) -> TokenizerInfo:
     )
 
 
-def _memory(
-    decoder: PackedDecoder, cached_tokens: int, max_length: int, buckets: tuple[tuple[int, int], ...]
-) -> dict[str, int]:
-    """Bytes of weights, KV blocks and the largest intermediate values, of scoring or of compiled decoding."""
-    config = decoder.config
-    token = 2 * config.num_layers * config.num_kv_heads * config.head_dim * 4
-    attention = 3 * config.num_heads * max_length**2 * 4
-    gathered = token * max((rows * length for rows, length in buckets), default=0)
+def _memory(decoder: PackedDecoder, cached_tokens: int, max_length: int) -> dict[str, int]:
+    """Bytes of weights, KV blocks and the largest intermediate values of a scoring call."""
+    attention = 3 * decoder.config.num_heads * max_length**2 * 4
     return {
         "weights": sum(weight.numpy().nbytes for weight in decoder.weights.values()),
-        "kv": cached_tokens * token,
-        "workspace": max(attention + 3 * LOGIT_FLOATS * 4, gathered),
+        "kv": cached_tokens * _token_bytes(decoder),
+        "workspace": attention + 3 * LOGIT_FLOATS * 4,
     }
+
+
+def _token_bytes(decoder: PackedDecoder) -> int:
+    """Bytes of a token's keys and values."""
+    config = decoder.config
+    return 2 * config.num_layers * config.num_kv_heads * config.head_dim * 4
 
 
 def _write_saved_model(
