@@ -27,7 +27,7 @@ demo: install ## Fine-tune, evaluate, bless, push and stream: the whole mill in 
 demo-full: install ## The same with more training
 	@$(TOKENMILL) run --config configs/demo-full.yaml
 
-test: install system lint ## Lint, types, import rules and all tests (about 22 minutes on 2 cores)
+test: install system lint ## Lint, types, import rules and all tests (about 20 minutes on 2 cores)
 	@$(PYTEST) -m "not cases and not soak" -n 2 --dist loadfile
 
 test-cases: install ## Every case with a known answer

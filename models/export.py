@@ -28,7 +28,7 @@ from models.contract.manifest import (
 )
 from models.contract.signatures import MANDATORY, STATELESS
 from models.contract.vocab import write_vocab
-from models.export_options import ExportOptions
+from models.export_options import KV_BYTES, ExportOptions
 from models.package import content_hash
 from models.package_variables import WEIGHTS_ATTRIBUTE
 from models.packed.pack_decoder import pack_decoder
@@ -130,7 +130,7 @@ def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: Export
     max_length = options.resolve_max_length(config.max_length)
     num_blocks = options.resolve_num_blocks(config.dims, max_length)
     memory = _memory(decoder, num_blocks * options.block_size, max_length)
-    token = _token_bytes(decoder)
+    token = config.dims.kv_per_token * KV_BYTES
     most_tokens = (memory["weights"] + memory["kv"]) // 2 // token
     buckets = xla_buckets(options.profile, max_length, options.block_size, most_tokens)
     gathered = token * max((rows * length for rows, length in buckets), default=0)
@@ -183,15 +183,9 @@ def _memory(decoder: PackedDecoder, cached_tokens: int, max_length: int) -> dict
     attention = 3 * decoder.config.num_heads * max_length**2 * 4
     return {
         "weights": sum(weight.numpy().nbytes for weight in decoder.weights.values()),
-        "kv": cached_tokens * _token_bytes(decoder),
+        "kv": cached_tokens * decoder.config.dims.kv_per_token * KV_BYTES,
         "workspace": attention + 3 * LOGIT_FLOATS * 4,
     }
-
-
-def _token_bytes(decoder: PackedDecoder) -> int:
-    """Bytes of a token's keys and values."""
-    config = decoder.config
-    return 2 * config.num_layers * config.num_kv_heads * config.head_dim * 4
 
 
 def _write_saved_model(

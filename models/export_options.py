@@ -18,6 +18,9 @@ MOST_CORES = 64
 DEFAULT_KV_BYTES = 512 * 2**20
 """KV memory of a package whose number of blocks nobody chose."""
 
+KV_BYTES = 4
+"""Of an element of keys or values, float32."""
+
 DEFAULT_SEQUENCES = 64
 """More full-length sequences than this are not provided for by default."""
 
@@ -113,9 +116,8 @@ class ExportOptions:
             return 0
         if self.num_blocks is not None:
             return self.num_blocks
-        token_bytes = 2 * dims.num_layers * dims.num_kv_heads * dims.head_dim * 4
         sequence = -(-max_length // self.block_size)
-        affordable = DEFAULT_KV_BYTES // (token_bytes * self.block_size)
+        affordable = DEFAULT_KV_BYTES // (dims.kv_per_token * KV_BYTES * self.block_size)
         return 1 + min(max(affordable, sequence), DEFAULT_SEQUENCES * sequence)
 
 

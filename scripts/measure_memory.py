@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PROMPT = 64
 STEPS = 16
-COLUMNS = 5
-"""Blocks of a row: `PROMPT` and `STEPS` tokens in blocks of 16."""
-
 CLIENTS = 4
 ROWS = (8, 16)
 
@@ -123,7 +120,7 @@ def _stages(package: Path) -> Iterator[dict[str, Any]]:
             list(clients.map(lambda client: _prompt_and_steps(runner, 1, client), range(CLIENTS)))
         yield _memory(f"{CLIENTS} clients at once")
         for rows in ROWS:
-            if 1 + rows * COLUMNS <= runner.manifest.num_blocks:
+            if rows * _columns(runner) < runner.manifest.num_blocks:
                 _prompt_and_steps(runner, rows, 0)
                 yield _memory(f"{rows} rows")
         runner.warmup.run()
@@ -132,9 +129,17 @@ def _stages(package: Path) -> Iterator[dict[str, Any]]:
 
 def _prompt_and_steps(runner: LocalRunner, rows: int, client: int) -> None:
     """On blocks that no other client has."""
-    table = 1 + (rows * client * COLUMNS) + np.arange(rows * COLUMNS, dtype=np.int32).reshape(rows, COLUMNS)
+    shape = (rows, _columns(runner))
+    table = (
+        1 + client * np.prod(shape, dtype=np.int32) + np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    )
     runner.call("prefill", **_prompt(rows), block_table=table, **_greedy(rows))
     runner.call("decode", **_last(rows), block_table=table, **_greedy(rows), **_stop(rows))
+
+
+def _columns(runner: LocalRunner) -> int:
+    """Blocks of a row."""
+    return -(-(PROMPT + STEPS) // runner.manifest.block_size)
 
 
 def _memory(stage: str) -> dict[str, Any]:

@@ -90,10 +90,9 @@ def find_baseline(
             foreign=foreign,
         )
     name = "untrained" if untrained else "pretrained"
-    none = f"No blessed package in {push_base} yet"
-    if foreign:
-        none = f"No blessed package in {push_base} has this tokenizer, {foreign} has another"
-    reason = " ".join([f"{none}, so the {name} model is the baseline.", *passed_over])
+    reason = " ".join(
+        [f"No blessed package in {push_base} fits, so the {name} model is the baseline.", *passed_over]
+    )
     return Baseline(
         "untrained" if untrained else "checkpoint",
         str(pretrained),

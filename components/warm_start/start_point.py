@@ -101,7 +101,7 @@ def find_start(
         f"Version {version} is passed over: {why.rstrip('.')}." for version, why in found.passed_over
     ]
     if found.manifest is None:
-        reason = f"No blessed package in {push_base} yet, so training starts from the pretrained model."
+        reason = f"No blessed package in {push_base} fits, so training starts from the pretrained model."
         return StartPoint(
             "checkpoint",
             str(pretrained),

@@ -34,6 +34,11 @@ class ModelDims:
     num_kv_heads: int
     head_dim: int
 
+    @property
+    def kv_per_token(self) -> int:
+        """Elements of keys and values that one token has over all layers."""
+        return 2 * self.num_layers * self.num_kv_heads * self.head_dim
+
 
 @dataclass(frozen=True, slots=True)
 class TokenizerInfo:
@@ -121,7 +126,7 @@ class Manifest:
     def kv_bytes_per_token(self) -> int:
         """Bytes of keys and values that one token occupies over all layers."""
         width = {"float32": 4, "bfloat16": 2, "float16": 2}[self.kv_dtype]
-        return 2 * self.dims.num_layers * self.dims.num_kv_heads * self.dims.head_dim * width
+        return self.dims.kv_per_token * width
 
     def to_json(self) -> str:
         """The file's text."""

@@ -82,7 +82,10 @@ def test_a_newer_version_with_another_tokenizer_is_remembered(tmp_path: Path, pr
     bare_package(tmp_path / "1", evaluation=GOOD, fingerprint="another")
     bare_package(tmp_path / "2", evaluation=GOOD, fingerprint="another")
     bare_package(tmp_path / "3", evaluation={"blessed": False}, fingerprint="another")
-    assert _find(tmp_path, pretrained).foreign == str(tmp_path / "2")
+    found = _find(tmp_path, pretrained)
+    assert found.foreign == str(tmp_path / "2")
+    assert "No blessed package" in found.reason
+    assert "Version 2 is no baseline: " in found.reason
     bare_package(tmp_path / "4", evaluation=GOOD)
     assert _find(tmp_path, pretrained).foreign == ""
 

@@ -68,3 +68,5 @@ def test_a_reader_whose_loop_is_gone_disturbs_nobody():
     loop.close()
     mailbox.put(output("a", 1))
     mailbox.put(output("b", 2))
+    # Nothing was raised to the engine's thread, and nothing is lost if somebody reads after all.
+    assert [token.id for token in asyncio.run(mailbox.get()).tokens] == [1, 2]
