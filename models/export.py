@@ -131,8 +131,7 @@ def _manifest(decoder: PackedDecoder, tokenizer: GraphTokenizer, options: Export
     num_blocks = options.resolve_num_blocks(config.dims, max_length)
     memory = _memory(decoder, num_blocks * options.block_size, max_length)
     token = config.dims.kv_per_token * KV_BYTES
-    most_tokens = (memory["weights"] + memory["kv"]) // 2 // token
-    buckets = xla_buckets(options.profile, max_length, options.block_size, most_tokens)
+    buckets = xla_buckets(options.profile, max_length, options.block_size, memory, token)
     gathered = token * max((rows * length for rows, length in buckets), default=0)
     return Manifest(
         model=options.model_name,
